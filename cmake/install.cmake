@@ -20,7 +20,7 @@ install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects
         DESTINATION ${deadrank_data}/runners/backends/local
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY sim/managed/python/deadrank sim/managed/python/suite_hook DESTINATION ${deadrank_data}/sim/managed/python
-        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 # The operators of simulated GPUs are compiled on the user's machine, for the torch that is installed there.
 install(DIRECTORY inject/standin/operators DESTINATION ${deadrank_data}/inject/standin
         FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)

@@ -72,14 +72,14 @@ TEST(Sentences, WithoutSenseAreToldApart) {
           "ranks 0-15 waited 60.0 s and longer in rendezvous for ranks 12-15",
           "cpu_adam  could not be loaded", "NCCL_ALGO is 'Tree' there and '' elsewhere on ranks 4-7",
           "ports of node 1,2 sent 60 messages",
-          "ranks 1-15 never entered barrier 53 of world: it had ended by itself",
+          "ranks 1-15 never entered barrier (operation 53 of world): it had ended by itself",
           "ranks 0,1 from the 0 others", "weights of ranks 1-3 lie on device 0"}) {
         EXPECT_NE(fault_of(one), "") << one;
     }
-    for (const char* one :
-         {"ranks 0-11 waited 60.0 s and longer in rendezvous for ranks 12-15",
-          "rank 0 never entered all_reduce 38 of world: it was gone; ranks 1-7 waited for 60.0 s and longer",
-          "the ports of nodes 1,2 sent 60 messages again", "rank 3 from the 7 others"}) {
+    for (const char* one : {"ranks 0-11 waited 60.0 s and longer in rendezvous for ranks 12-15",
+                            "rank 0 never entered all_reduce (operation 38 of world): it was gone; ranks 1-7 "
+                            "waited for 60.0 s and longer",
+                            "the ports of nodes 1,2 sent 60 messages again", "rank 3 from the 7 others"}) {
         EXPECT_EQ(fault_of(one), "") << one;
     }
 }

@@ -252,8 +252,8 @@ std::vector<Rank> Waits::find_missing_elsewhere(const Circle& circle, const Wait
     return all;
 }
 
-// "; rank 0 waits there, and for it ranks 1-3 in all_reduce 5 of dp": those who wait for the ones that are
-// kept waiting, link by link.
+// "; rank 0 waits there, and for it ranks 1-3 in all_reduce (operation 5 of dp)": those who wait for the ones
+// that are kept waiting, link by link.
 std::string Waits::describe_ranks_left_behind(const Standstill& found) const {
     constexpr std::size_t links_max = 3;
     std::set<Rank> front, told;
@@ -285,8 +285,9 @@ std::string Waits::describe_ranks_left_behind(const Standstill& found) const {
     return text;
 }
 
-// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": from one rank to
-// the first of whom it waits for, each with those of the circle that wait in the same call, until it closes.
+// "ranks 0,2 wait in all_gather (operation 1 of world) for ranks 1,3, which wait in barrier (operation 1 of
+// cpu)": from one rank to the first of whom it waits for, each with those of the circle that wait in the same
+// call, until it closes.
 std::string Waits::format_circle(const Circle& circle) const {
     constexpr std::size_t links_max = 6;
     const auto with = [&](const Wait& first) {

@@ -15,6 +15,7 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
+#include "results/analysis/numbered_call.h"
 #include "results/analysis/waits.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -92,8 +93,7 @@ bool has_agreed_stop(const Evidence& evidence) {
 
 // The ranks that wait are at fault for having called at all.
 void Waits::describe_passed_call(Standstill& found) const {
-    const std::string call =
-        fmt::format("{} {} of {}", name_of(found.last.op), found.last.seq, found.last.comm->name);
+    const std::string call = numbered_call(found.last.op, found.last.seq, found.last.comm->name);
     const auto unused = find_unused_groups(evidence_, attempt_, found.stuck);
     const bool instead = used_world_instead(found);
     found.why = instead
@@ -242,7 +242,7 @@ void Waits::take_teardowns() {
 
 std::string Waits::call_text(const Wait& wait) {
     return wait.op == Op::none ? fmt::format("destroy_process_group of {}", wait.comm->name)
-                               : fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name);
+                               : numbered_call(wait.op, wait.seq, wait.comm->name);
 }
 
 // Whether all of the culprits destroy their groups, and one of them in the middle of a step: an exception has

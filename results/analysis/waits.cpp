@@ -11,6 +11,7 @@
 #include "results/analysis/circles.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/numbered_call.h"
 #include "results/record/event_names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -161,8 +162,8 @@ bool Waits::find_culprits_in_meeting(Standstill& found) const {
             found.last = wait;
             found.kind = odd ? Root::disagreement : Root::all_came;
             if (!odd) continue;
-            found.why = fmt::format("{} entered {} {} of {} with {}", ranks_text(odd.odd),
-                                    name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
+            found.why = fmt::format("{} entered {} with {}", ranks_text(odd.odd),
+                                    numbered_call(odd.usual->op, wait.seq, wait.comm->name), odd.aspect);
             found.cause = odd.skipped ? id_of(Cause::rank_divergent_control_flow)
                                       : id_of(Cause::communication_order_divergence);
             // Who makes another call, or one of another size, has made them in another order, or has left
@@ -218,8 +219,7 @@ std::vector<Rank> Waits::find_stuck_groups() const {
 
 // All members came and the call did not end: names the ranks that the evidence sets apart from the others.
 void Waits::name_ranks_inside(Standstill& found) const {
-    const std::string where =
-        fmt::format("{} {} of {}", name_of(found.last.op), found.last.seq, found.last.comm->name);
+    const std::string where = numbered_call(found.last.op, found.last.seq, found.last.comm->name);
     if (found.culprits = find_ranks_left_behind(found.last); !found.culprits.empty()) {
         found.why =
             fmt::format("all members entered {}, and all left it but {}", where, ranks_text(found.culprits));
@@ -368,8 +368,8 @@ void Waits::find_culprits_in_circles(Standstill& found) const {
 void Waits::explain(Standstill& found) const {
     if (found.kind == Root::all_came) {
         if (found.why.empty())
-            found.why = fmt::format("all members entered {} {} of {}, and none left it",
-                                    name_of(found.last.op), found.last.seq, found.last.comm->name);
+            found.why = fmt::format("all members entered {}, and none left it",
+                                    numbered_call(found.last.op, found.last.seq, found.last.comm->name));
         found.cause = id_of(Cause::hardware_or_link_fault);
     }
     if (found.kind != Root::absent) return;

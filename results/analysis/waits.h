@@ -31,7 +31,7 @@ struct Standstill {
     std::vector<Rank> stuck;      // all ranks that wait
     Wait last;                    // the wait that the culprits caused
     Time since{0};                // when the last of the stuck began to wait
-    std::string why;              // "rank 3 never entered all_reduce 41 of world"
+    std::string why;              // "rank 3 never entered all_reduce (operation 41 of world)"
     std::string cause;            // id of the likely root cause
     std::string else_cause = {};  // of another one that may be, if any
     // The culprits never entered the last wait's call, or entered it with another one.
@@ -50,7 +50,7 @@ public:
     const std::map<Rank, std::vector<Wait>>& waits() const { return waits_; }
     Standstill standstill() const;
 
-    static std::string call_text(const Wait& wait);  // "all_reduce 41 of world"
+    static std::string call_text(const Wait& wait);  // "all_reduce (operation 41 of world)"
 
 private:
     void take_collectives(const Communicator& comm);

@@ -8,6 +8,7 @@
 #include "results/analysis/call_disagreement.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
+#include "results/analysis/numbered_call.h"
 #include "results/detectors/shared.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -114,9 +115,9 @@ Findings collective_mismatch(const Evidence& evidence) {
             finding.blame.collective = name_of(found.usual->op);
             finding.blame.step = step_at(evidence, found.odd.front(), first.at);
             finding.at = first.at;
-            finding.says =
-                fmt::format("{} entered {} {} of {} with {}", ranks_text(found.odd), name_of(found.usual->op),
-                            first.collective->seq, first.comm->name, found.aspect);
+            finding.says = fmt::format(
+                "{} entered {} with {}", ranks_text(found.odd),
+                numbered_call(found.usual->op, first.collective->seq, first.comm->name), found.aspect);
             finding.causes = mismatch_causes(found);
         } else {
             finding = finding_from_log(evidence, *said);

@@ -59,6 +59,22 @@ scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, con
     return program;
 }
 
+std::unique_ptr<Runner> make_telling_runner(const OpenedProgram& program, const Extension& extension) {
+    ManagedSettings settings = program.settings;
+    settings.tell_lines = true;
+    return std::make_unique<ManagedRunner>(std::move(settings), extension.all_faults());
+}
+
+scenarios::Result<void> check_repeats(explore::ProgramTrials& trials, Runner& runner,
+                                      const OpenedProgram& program, const Extension& extension) {
+    const auto differs = trials.difference_of_two(runner, *make_telling_runner(program, extension));
+    if (!differs) return tl::unexpected(differs.error());
+    if (differs->empty()) return {};
+    return scenarios::refuse(scenarios::ErrorCode::unsupported,
+                             "the program does not repeat, so chance decides how it ends: " + *differs,
+                             "look for real time, os.urandom, or threads that the hook does not see");
+}
+
 std::string command_line(std::string_view verb, const ProgramOptions& options,
                          const std::vector<std::string>& faults) {
     std::string line = fmt::format("deadrank {}", verb);

@@ -36,6 +36,13 @@ struct OpenedProgram {
 // Errors: usage, without a command or with one that cannot be played; environment, without torch.
 scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, const Extension& extension);
 
+// Plays the program, with the lines of Python that its ranks are at as evidence.
+std::unique_ptr<Runner> make_telling_runner(const OpenedProgram& program, const Extension& extension);
+
+// Errors: unsupported, with the first difference, if two healthy runs of the program differ.
+scenarios::Result<void> check_repeats(explore::ProgramTrials& trials, Runner& runner,
+                                      const OpenedProgram& program, const Extension& extension);
+
 // "deadrank inject --seed 7 --ranks 4 'kill rank 1' -- torchrun train.py": quoted for a shell.
 std::string command_line(std::string_view verb, const ProgramOptions& options,
                          const std::vector<std::string>& faults);

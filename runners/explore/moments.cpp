@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <initializer_list>
 #include <map>
+#include <vector>
 
 #include "results/record/words.h"
 
@@ -25,6 +27,10 @@ std::string_view call_of(const Event& event, MomentKind kind) {
         if (event.as<results::CheckpointSave>()) return "checkpoint_save";
         if (event.as<results::CheckpointLoad>()) return "checkpoint_load";
     }
+    if (kind == MomentKind::phases) {
+        const auto* begin = event.as<results::PhaseBegin>();
+        if (begin && begin->phase != results::Phase::none) return name_of(begin->phase);
+    }
     return "";
 }
 
@@ -36,7 +42,8 @@ struct RankSoFar {
 }  // namespace
 
 std::string ProgramMoment::text() const {
-    return call.empty() ? fmt::format("at step {}", step) : fmt::format("before {} {}", call, nth);
+    if (call.empty()) return fmt::format("at step {}", step);
+    return fmt::format("{} {} {}", is_phase ? "in" : "before", call, nth);
 }
 
 std::vector<ProgramMoment> list_moments(const results::Evidence& healthy, MomentKind kind) {
@@ -52,7 +59,8 @@ std::vector<ProgramMoment> list_moments(const results::Evidence& healthy, Moment
         } else if (event.as<results::StepEnd>()) {
             rank.step = -1;
         } else if (const auto call = call_of(event, kind); !call.empty()) {
-            moments.push_back({event.rank, std::string(call), ++rank.calls[call], rank.step});
+            moments.push_back(
+                {event.rank, std::string(call), ++rank.calls[call], rank.step, kind == MomentKind::phases});
         }
     }
     std::stable_sort(moments.begin(), moments.end(),
@@ -61,16 +69,25 @@ std::vector<ProgramMoment> list_moments(const results::Evidence& healthy, Moment
 }
 
 std::string describe_moments(const results::Evidence& healthy, Rank rank) {
-    std::map<std::string, std::int64_t> calls;
-    std::int64_t steps = 0;
-    for (const MomentKind kind : {MomentKind::calls, MomentKind::files}) {
-        for (const ProgramMoment& moment : list_moments(healthy, kind))
-            if (moment.rank == rank) ++calls[moment.call];
-    }
-    for (const ProgramMoment& moment : list_moments(healthy, MomentKind::steps)) steps += moment.rank == rank;
-    std::vector<std::string> parts;
-    for (const auto& [call, count] : calls) parts.push_back(fmt::format("{} × {}", call, count));
-    if (steps > 0) parts.push_back(fmt::format("{} (0 to {})", results::counted(steps, "step"), steps - 1));
+    const auto counts_of = [&](std::initializer_list<MomentKind> kinds) {
+        std::map<std::string, std::int64_t> counts;
+        for (const MomentKind kind : kinds)
+            for (const ProgramMoment& moment : list_moments(healthy, kind))
+                counts[moment.call] += moment.rank == rank;
+        std::vector<std::string> words;
+        for (const auto& [call, count] : counts)
+            if (count > 0) words.push_back(fmt::format("{} × {}", call, count));
+        return words;
+    };
+    std::vector<std::string> parts = counts_of({MomentKind::calls, MomentKind::files});
+    std::vector<std::int32_t> steps;
+    for (const ProgramMoment& moment : list_moments(healthy, MomentKind::steps))
+        if (moment.rank == rank) steps.push_back(static_cast<std::int32_t>(moment.step));
+    if (!steps.empty())
+        parts.push_back(
+            fmt::format("{} ({})", results::counted(steps.size(), "step"), results::ranges_text(steps)));
+    if (const auto phases = counts_of({MomentKind::phases}); !phases.empty())
+        parts.push_back(fmt::format("the phase{} {}", phases.size() > 1 ? "s" : "", fmt::join(phases, ", ")));
     if (parts.empty()) return fmt::format("rank {} makes no call and no step", rank);
     return fmt::format("rank {} has {}", rank, fmt::join(parts, ", "));
 }

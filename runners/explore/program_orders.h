@@ -11,17 +11,10 @@
 #include <vector>
 
 #include "runners/explore/program_trials.h"
+#include "runners/explore/run_difference.h"
 #include "runners/pipeline/workers.h"
 
 namespace deadrank::runners::explore {
-
-// The first thing that a rank does otherwise than in the usual order.
-struct OrderDifference {
-    results::Rank rank = results::no_rank;
-    results::Time at = results::never;  // in the drawn order, or in the usual one if nothing comes there
-    std::string usual, drawn;           // the event without its time; empty: the rank does nothing more
-    std::string usual_line, drawn_line; // of the program: "train.py:88 loss.backward()"; empty if not known
-};
 
 struct OrderRun {
     std::uint64_t seed = 0;
@@ -42,9 +35,10 @@ struct ProgramOrders {
 // Plays the program in the orders of seeds 1 to `count`. Errors: as ProgramTrials::control().
 scenarios::Result<ProgramOrders> play_orders(ProgramTrials& trials, std::size_t count, const Workers& workers);
 
-// Plays the usual order and those of `seeds` with `telling`, a runner whose evidence names the lines of the program. By
-// seed; where no rank does anything else, there is none. Errors: as ProgramTrials::control().
-scenarios::Result<std::map<std::uint64_t, OrderDifference>> find_order_differences(
+// Plays the usual order and those of `seeds` with `telling`, a runner whose evidence names the lines of the
+// program. By seed: where an order first differs from the usual one, which is the one run. Where no rank does
+// anything else, there is none. Errors: as ProgramTrials::control().
+scenarios::Result<std::map<std::uint64_t, RunDifference>> find_order_differences(
     const ProgramTrials& trials, const std::vector<std::uint64_t>& seeds, Runner& telling);
 
 }  // namespace deadrank::runners::explore

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
+#include <tuple>
 
 #include "scenarios/model/text.h"
 
@@ -81,12 +82,25 @@ std::string on_fewer_ranks(const std::string& line, std::int64_t ranks) {
     return fmt::format("{}", fmt::join(words, " "));
 }
 
+// 4 ranks of 3 nodes are spread over 2 of them.
+std::int64_t nodes_that_fit(std::int64_t ranks, std::int64_t nodes) {
+    nodes = std::min(nodes, ranks);
+    while (ranks % nodes != 0) --nodes;
+    return nodes;
+}
+
 std::vector<ProgramCase> smaller_cases(const ProgramCase& from) {
     std::vector<ProgramCase> cases;
     for (const std::int64_t ranks : {std::int64_t{1}, std::int64_t{2}, from.ranks / 2, from.ranks - 1}) {
         if (ranks < 1 || ranks >= from.ranks) continue;
-        ProgramCase fewer{{}, ranks};
+        ProgramCase fewer{{}, ranks, nodes_that_fit(ranks, from.nodes)};
         for (const std::string& line : from.faults) fewer.faults.push_back(on_fewer_ranks(line, ranks));
+        cases.push_back(std::move(fewer));
+    }
+    for (const std::int64_t nodes : smaller_numbers(from.nodes)) {
+        if (nodes < 1 || from.ranks % nodes != 0) continue;
+        ProgramCase fewer = from;
+        fewer.nodes = nodes;
         cases.push_back(std::move(fewer));
     }
     for (std::size_t i = 0; i < from.faults.size() && from.faults.size() > 1; ++i) {
@@ -109,11 +123,11 @@ std::vector<ProgramCase> smaller_cases(const ProgramCase& from) {
 ShrunkProgram shrink_program(const ProgramCase& from, const std::function<bool(const ProgramCase&)>& ends_alike,
                              std::size_t tries_max, const std::function<bool()>& stopped) {
     ShrunkProgram shrunk{.least = from};
-    std::set<std::pair<std::int64_t, std::vector<std::string>>> tried;
+    std::set<std::tuple<std::int64_t, std::int64_t, std::vector<std::string>>> tried;
     for (bool smaller = true; smaller;) {
         smaller = false;
         for (const ProgramCase& next : smaller_cases(shrunk.least)) {
-            if (!tried.insert({next.ranks, next.faults}).second) continue;
+            if (!tried.insert({next.ranks, next.nodes, next.faults}).second) continue;
             if (stopped() || shrunk.tries >= tries_max) return shrunk;
             ++shrunk.tries;
             smaller = ends_alike(next);

@@ -76,7 +76,8 @@ public:
     scenarios::Result<std::shared_ptr<const Played>> control(Runner& runner);
 
     // Whether a second healthy run is the same event for event; the first difference in words, else empty.
-    scenarios::Result<std::string> difference_of_two(Runner& runner);
+    // `telling` plays runs that differ once more: its evidence names the lines of the program.
+    scenarios::Result<std::string> difference_of_two(Runner& runner, Runner& telling);
 
     // `plan`: healthy() with faults. Where it has several, `again` plays it without each of them, which tells the
     // innocent ones; null: all count. Errors: environment.

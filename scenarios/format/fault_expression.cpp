@@ -209,6 +209,12 @@ private:
         if (peek() && is_whole(peek()->text)) put_when("nth", words_[next_++]);
     }
 
+    // "backward 3": the third.
+    void read_phase(const Word& phase) {
+        put_when("phase", phase);
+        if (peek() && is_whole(peek()->text)) put_when("nth", words_[next_++]);
+    }
+
     void read_members(const Word& word, const char* parameter) {
         const Word* first = expect_word(word, "a number, a list such as 1,3, or any");
         if (!first) return;
@@ -244,7 +250,7 @@ private:
         } else if (word->text == "start") {
             put_when("start", {"true", word->column});
         } else if (is_phase(*word)) {
-            put_when("phase", *word);
+            read_phase(*word);
         } else if (is_call_word(*word)) {
             read_call(*word);
         } else if (is_duration(word->text)) {
@@ -291,7 +297,7 @@ private:
     void read_value(const Word& word) {
         const bool factor = word.text.starts_with('x') && word.text.size() > 1;
         if (is_call_word(word)) return read_call(word);
-        if (is_phase(word)) return put_when("phase", word);
+        if (is_phase(word)) return read_phase(word);
         if (is_node_name(word.text) && parameter_named(kind_->parameters, "node")) return put_nodes(word);
         if (factor && std::isdigit(static_cast<unsigned char>(word.text[1])))
             return put_parameter("factor", {word.text.substr(1) + "x", word.column});

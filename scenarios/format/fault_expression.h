@@ -5,7 +5,7 @@
 //   rank 1 · ranks 1,3 · rank any · node 0 · link node0-node1      whom it happens to; a rank that is not
 //                                                                  named is drawn
 //   before all_reduce 7 · of all_gather 3 · skip all_reduce 7      the n-th such call of the rank
-//   at step 5 · from step 5 · until step 9 · in backward · at 90s  when
+//   at step 5 · from step 5 · until step 9 · in backward 3 · at 90s  when; a phase's number as a call's
 //   for 20s · x4 · 30s · bit 30 · signal=11                        parameters of the kind, by value or name
 //   on tp · always                                                 the communicator; at every match
 #pragma once

@@ -18,6 +18,14 @@ Place place_in(const Settings& settings, const std::string& name, const Place& o
     return found == settings.end() ? otherwise : found->second.place;
 }
 
+// "0.rank" and "0.when.step": settings of the first fault.
+Place fault_place(const std::vector<FaultSettings>& faults, const std::string& name) {
+    const FaultSettings& fault = faults.at(static_cast<std::size_t>(std::stoul(name)));
+    const std::string rest = name.substr(name.find('.') + 1);
+    return rest.starts_with("when.") ? place_in(fault.when.values, rest.substr(5), fault.place)
+                                     : place_in(fault.parameters, rest, fault.place);
+}
+
 // Where the file states the setting that the contradiction blames.
 Place setting_place(const Scenario& scenario, const std::string& setting) {
     const Place file{scenario.file.string()};
@@ -26,11 +34,7 @@ Place setting_place(const Scenario& scenario, const std::string& setting) {
     const std::string name = setting.substr(dot + 1);
     if (part == "cluster") return place_in(scenario.cluster, name, file);
     if (part == "workload") return place_in(scenario.workload, name, file);
-    if (part != "fault") return file;
-    const FaultSettings& fault = scenario.faults.at(static_cast<std::size_t>(std::stoul(name)));
-    const std::string rest = name.substr(name.find('.') + 1);
-    return rest.starts_with("when.") ? place_in(fault.when.values, rest.substr(5), fault.place)
-                                     : place_in(fault.parameters, rest, fault.place);
+    return part == "fault" ? fault_place(scenario.faults, name) : file;
 }
 
 tl::unexpected<Error> refuse_it(const Scenario& scenario, const Contradiction& found) {
@@ -282,8 +286,11 @@ Result<Plan> with_faults(Plan plan, const std::vector<FaultSettings>& faults, co
     closing.set_shape(shape_of(plan));
     if (const auto closed = close_faults(closing, faults, vocabulary, plan); !closed)
         return tl::unexpected(closed.error());
-    if (const auto found = contradiction(plan))
-        return refuse(ErrorCode::bad_input, found->what, found->remedy);
+    if (const auto found = contradiction(plan)) {
+        const bool of_fault = found->setting.starts_with("fault.");
+        return refuse(ErrorCode::bad_input, found->what, found->remedy,
+                      of_fault ? fault_place(faults, found->setting.substr(6)) : Place{});
+    }
     return plan;
 }
 

@@ -148,12 +148,18 @@ std::string parameter_row(const Parameter& parameter, const Kind& workload) {
                        in_one_line(parameter.what));
 }
 
-std::string fault_table(const Kind& fault, const Kind& workload) {
+// "3..6" of 8 steps, "0..1" of 3.
+std::string middle_of(std::int64_t steps) {
+    return fmt::format("{}..{}", 3 * (steps - 1) / 7, 6 * (steps - 1) / 7);
+}
+
+std::string fault_table(const Kind& fault, const Kind& workload, std::int64_t steps) {
     std::string out =
         fmt::format("[[fault]]\nkind = {}  # {}\n", toml_text(fault.name), in_one_line(fault.what));
     for (const Parameter& parameter : fault.parameters) out += parameter_row(parameter, workload);
     const std::string when =
-        "when = { step = \"3..6\" }  # also phase, before = \"all_reduce\", nth, at, lasts, …\n";
+        fmt::format("when = {{ step = \"{}\" }}  # also phase, before = \"all_reduce\", nth, at, lasts, …\n",
+                    middle_of(steps));
     return out + (fault.at_start ? "# " + when + "# without it: before the job starts\n" : when);
 }
 
@@ -186,7 +192,7 @@ Result<std::string> skeleton(const SkeletonOptions& stated, const Taxonomy& taxo
     out += "\n";
     out += fmt::format("[workload]\nkind = {}  # {}\n", toml_text(wish.workload), in_one_line(workload.what));
     for (const Parameter& parameter : workload.parameters) {
-        if (parameter.name == "steps") out += "steps = 8\n";
+        if (parameter.name == "steps") out += fmt::format("steps = {}\n", wish.steps);
     }
     Kind published = workload;
     if (!wish.program.empty()) {
@@ -199,7 +205,7 @@ Result<std::string> skeleton(const SkeletonOptions& stated, const Taxonomy& taxo
         published.blocks.insert(published.blocks.begin(), "gradient.reduce");
     }
     out += "\n";
-    if (wish.patch.empty()) out += fault_table(*vocabulary.fault(wish.fault), published);
+    if (wish.patch.empty()) out += fault_table(*vocabulary.fault(wish.fault), published, wish.steps);
     out += fmt::format(
         "{}[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
         "within = \"60s\"  # after the fault, in the run's own time\n"

@@ -2,6 +2,7 @@
 // what to write where.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "scenarios/model/vocabulary.h"
@@ -19,6 +20,7 @@ struct SkeletonOptions {
     std::string patch = {};    // a file beside it: the bug; then there is no fault
     std::string recording = {};  // a file beside it, of the workload recording
     int nodes = 2, ranks_per_node = 4;
+    std::int64_t steps = 8;  // that the workload makes: the fault acts in the middle of them
 };
 
 // Errors: usage, for an id that is not stage/name and for every unknown word, with the nearest known one.

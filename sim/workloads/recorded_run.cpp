@@ -45,6 +45,8 @@ struct RecordedRunSettings : JobSettings {
                                               ".json");
         repeat = integer("repeat", "1", "times that the recorded steps are played, one after the other", 1);
         if (!text.empty()) recording = read_once(text);
+        if (recording && recording->has_value())
+            steps = repeat * static_cast<std::int64_t>(recording->value().steps());
     }
 
     std::int64_t repeat = 1;

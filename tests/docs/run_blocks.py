@@ -99,6 +99,9 @@ def environment(arguments, place):
     python = tools / "python"
     python.write_text(f'#!/bin/sh\nexec {arguments.python} "$@"\n')
     python.chmod(0o755)
+    torchrun = tools / "torchrun"
+    torchrun.write_text(f'#!/bin/sh\nexec {arguments.python} -m torch.distributed.run "$@"\n')
+    torchrun.chmod(0o755)
     packages = [SOURCE / "runners/suites/pytest", SOURCE / "sim/managed/python"]
     return os.environ | {
         "PATH": f"{tools}:{os.environ['PATH']}",

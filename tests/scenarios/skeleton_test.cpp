@@ -36,6 +36,27 @@ TEST(Skeleton, LoadsAndResolvesForEveryFaultWorkloadAndSymptom) {
     }
 }
 
+TEST(Skeleton, LetsTheFaultActInAStepThatTheWorkloadMakes) {
+    for (std::int64_t steps = 1; steps < 20; ++steps) {
+        const auto text = made({.id = "communication/mine",
+                                .symptom = "collective_deadlock_hang",
+                                .fault = "kill_rank",
+                                .cause = {},
+                                .fix = {},
+                                .workload = {},
+                                .steps = steps});
+        ASSERT_TRUE(text) << text.error().text();
+        const auto scenario = load_sample(*text);
+        ASSERT_TRUE(scenario) << scenario.error().text();
+        const auto& step = scenario->faults.at(0).when.values.at("step");
+        const auto first = step.range ? step.range->first.number : step.options.front().number;
+        const auto last = step.range ? step.range->second.number : first;
+        EXPECT_LE(0, first);
+        EXPECT_LE(first, last);
+        EXPECT_LT(last, steps);
+    }
+}
+
 TEST(Skeleton, TakesTheMostReportedCauseAndShowsTheOthers) {
     const auto text = made({"communication/mine", "collective_deadlock_hang", "kill_rank"});
     ASSERT_TRUE(text) << text.error().text();

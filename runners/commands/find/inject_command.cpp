@@ -84,10 +84,7 @@ public:
         auto program = open_program(arguments_.program, session_.extension);
         if (!session_.take(program)) return;
         auto plan = scenarios::with_faults(program->healthy, faults, library->vocabulary);
-        if (!plan) {
-            plan.error().place = {};
-            return session_.complain(plan.error());
-        }
+        if (!plan) return complain_of_faults(plan.error(), faults, *program, library->vocabulary);
         plan->variant = scenarios::Variant::fault;
         auto traces = OtlpOutput::open(arguments_.otlp);
         if (!session_.take(traces)) return;
@@ -102,6 +99,11 @@ public:
         if (was_stopped()) return;
         if (!session_.take(run)) return;
         if (arguments_.faults.empty() && !run->fault.record.truth.idle()) return show_debugged(std::move(*run));
+        if (is_compared(*run)) {
+            const auto repeats = check_repeats(trials, *runner, *program, session_.extension);
+            if (was_stopped()) return;
+            if (!repeats) return session_.complain(repeats.error());
+        }
         Answer answer{.run = std::move(*run), .met = true, .unmet = {}, .least = {}};
         judge(answer);
         if (arguments_.shrink && is_played(answer.run))
@@ -117,6 +119,23 @@ public:
     }
 
 private:
+    // At the line that is refused alone; of several lines, only some may be in conflict.
+    void complain_of_faults(scenarios::Error error, const std::vector<scenarios::FaultSettings>& faults,
+                            const OpenedProgram& program, const scenarios::Vocabulary& vocabulary) {
+        for (std::size_t i = 0; i < arguments_.faults.size(); ++i) {
+            const auto alone = scenarios::with_faults(program.healthy, {faults[i]}, vocabulary);
+            if (!alone) return complain_of_line(session_, alone.error(), arguments_.faults[i]);
+        }
+        error.place = {};
+        session_.complain(error);
+    }
+
+    // Whether the outcome rests on a comparison with the one healthy run.
+    bool is_compared(const ProgramRun& run) const {
+        return arguments_.shrink || run.outcome == Outcome::wrong_result ||
+               run.outcome == Outcome::lost_checkpoint || run.outcome == Outcome::never_came;
+    }
+
     bool was_stopped() {
         if (stop_on_interrupt().load()) session_.code = exit_interrupted;
         return stop_on_interrupt().load();
@@ -205,9 +224,12 @@ private:
         row("again", again());
         if (!answer.least) return;
         const explore::ShrunkProgram& shrunk = answer.least->shrunk;
-        row("least", fmt::format("{}, {} ({}{})", results::counted(static_cast<std::size_t>(shrunk.least.ranks), "rank"),
-                                 fmt::join(shrunk.least.faults, "; "), results::counted(shrunk.tries, "run"),
-                                 shrunk.finished ? "" : ", stopped before the end"));
+        row("least",
+            fmt::format("{}{}, {} ({}{})",
+                        results::counted(static_cast<std::size_t>(shrunk.least.ranks), "rank"),
+                        shrunk.least.nodes > 1 ? fmt::format(" on {} nodes", shrunk.least.nodes) : "",
+                        fmt::join(shrunk.least.faults, "; "), results::counted(shrunk.tries, "run"),
+                        shrunk.finished ? "" : ", stopped before the end"));
         row("", answer.least->again);
         print_out("\n{}", answer.least->test);
     }
@@ -252,6 +274,7 @@ private:
         if (answer.least)
             json["least"] = {{"faults", answer.least->shrunk.least.faults},
                              {"ranks", answer.least->shrunk.least.ranks},
+                             {"nodes", answer.least->shrunk.least.nodes},
                              {"tries", answer.least->shrunk.tries},
                              {"finished", answer.least->shrunk.finished},
                              {"again", answer.least->again},
@@ -346,7 +369,7 @@ void add_inject(CLI::App& command, Session& session) {
                        "Open Python's debugger at this moment, such as 'rank 3 at step 12'; its command back returns to it")
         ->type_name("MOMENT");
     command.add_flag("--shrink", arguments->shrink,
-                     "Then find the fewest faults and ranks that end alike, and print a test");
+                     "Then find the fewest faults, ranks and nodes that end alike, and print a test");
     command.add_flag("-v,--verbose", arguments->verbose, "Print what the program prints under the faults");
     add_json(command, arguments->json, "A JSON object instead of text");
     command.callback([arguments, &session] { InjectCommand(*arguments, session)(); });

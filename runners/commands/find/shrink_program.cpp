@@ -21,25 +21,35 @@ namespace {
 
 constexpr std::size_t shrink_tries_max = 300;
 
+// The options with the size of a case. The size that the command itself has needs no option.
+ProgramOptions resized(ProgramOptions options, const explore::ProgramCase& from,
+                       const explore::ProgramCase& one) {
+    if (one.ranks == from.ranks && one.nodes == from.nodes) return options;
+    options.ranks = one.ranks;
+    options.nodes = one.nodes;
+    return options;
+}
+
 class ProgramShrinker {
 public:
-    ProgramShrinker(const ProgramOptions& options, const explore::ProgramRun& run, const Library& library,
-                    const Extension& extension)
+    ProgramShrinker(const ProgramOptions& options, explore::ProgramCase from, const explore::ProgramRun& run,
+                    const Library& library, const Extension& extension)
         : options_(options),
+          from_(std::move(from)),
           library_(library),
           extension_(extension),
           detectors_(library.detectors()),
           outcome_(run.outcome),
           words_(explore::words_without_numbers(run.says)) {}
 
-    explore::ShrunkProgram operator()(const explore::ProgramCase& from) {
+    explore::ShrunkProgram operator()() {
         const auto stopped = [] { return stop_on_interrupt().load(); };
         const auto ends_alike = [&](const explore::ProgramCase& one) {
             progress_.show(fmt::format("  {}, {}", results::counted(++tries_, "smaller case"),
                                        fmt::join(one.faults, "; ")));
             return plays_alike(one);
         };
-        auto shrunk = explore::shrink_program(from, ends_alike, shrink_tries_max, stopped);
+        auto shrunk = explore::shrink_program(from_, ends_alike, shrink_tries_max, stopped);
         progress_.clear();
         return shrunk;
     }
@@ -54,13 +64,11 @@ private:
     };
 
     // Null: the program does not run at this size.
-    World* world(std::int64_t ranks) {
-        auto [found, fresh] = worlds_.try_emplace(ranks);
+    World* world(const explore::ProgramCase& one) {
+        auto [found, fresh] = worlds_.try_emplace({one.ranks, one.nodes});
         World& world = found->second;
         if (!fresh) return world.healthy ? &world : nullptr;
-        ProgramOptions options = options_;
-        options.ranks = ranks;
-        auto program = open_program(options, extension_);
+        auto program = open_program(resized(options_, from_, one), extension_);
         if (!program) return nullptr;
         world.program = std::move(*program);
         world.runner = world.program.make_runner();
@@ -77,7 +85,7 @@ private:
             if (!fault) return false;
             faults.push_back(std::move(*fault));
         }
-        World* played = world(one.ranks);
+        World* played = world(one);
         if (!played) return false;
         auto plan = scenarios::with_faults(played->program.healthy, faults, library_.vocabulary);
         if (!plan) return false;
@@ -87,12 +95,13 @@ private:
     }
 
     const ProgramOptions& options_;
+    const explore::ProgramCase from_;
     const Library& library_;
     const Extension& extension_;
     const results::Detectors detectors_;
     const explore::Outcome outcome_;
     const std::string words_;
-    std::map<std::int64_t, World> worlds_;
+    std::map<std::pair<std::int64_t, std::int64_t>, World> worlds_;  // by ranks and nodes
     std::size_t tries_ = 0;
     Progress progress_;
 };
@@ -103,29 +112,40 @@ std::string python_list(const std::vector<std::string>& words) {
     return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
 
-std::string test_text(const ProgramOptions& options, const explore::ProgramCase& least, explore::Outcome outcome) {
+}  // namespace
+
+std::string test_text(const ProgramOptions& options, const std::vector<std::string>& faults,
+                      explore::Outcome outcome) {
+    std::string more;
+    if (options.ranks > 0) more += fmt::format(", ranks={}", options.ranks);
+    if (options.nodes > 0) more += fmt::format(", nodes={}", options.nodes);
+    if (options.seed != 1) more += fmt::format(", seed={}", options.seed);
+    if (options.gpus.count > 0) more += fmt::format(", gpus={}", options.gpus.count);
+    if (options.gpus.count > 0 && options.gpus.model != SimulatedGpus().model)
+        more += fmt::format(", gpu=\"{}\"", options.gpus.model);
+    if (options.compute > 0)
+        more += fmt::format(", compute=\"{}\"", scenarios::value_text({.type = scenarios::ValueType::duration,
+                                                                       .number = options.compute}));
+    if (options.real_limit != ProgramOptions().real_limit)
+        more += fmt::format(", real_limit={}", options.real_limit);
     return fmt::format(
         "import deadrank\n\n"
         "def test_no_{0}():\n"
-        "    ended = deadrank.run({1}, faults={2}, ranks={3}{4})\n"
+        "    ended = deadrank.run({1}, faults={2}{3})\n"
         "    assert ended.outcome != \"{0}\", ended.story()\n",
-        explore::name_of(outcome), python_list(options.command), python_list(least.faults), least.ranks,
-        options.seed == 1 ? "" : fmt::format(", seed={}", options.seed));
+        explore::name_of(outcome), python_list(options.command), python_list(faults), more);
 }
-
-}  // namespace
 
 MinimalProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
                               const explore::ProgramRun& run, const Library& library,
                               const Extension& extension) {
-    const auto ranks = static_cast<std::int64_t>(run.control->record.evidence.world_size());
-    MinimalProgram least{.shrunk = ProgramShrinker(options, run, library, extension)({faults, ranks}),
-                         .again = {},
-                         .test = {}};
-    ProgramOptions small = options;
-    if (least.shrunk.least.ranks != ranks) small.ranks = least.shrunk.least.ranks;
+    const scenarios::Plan& plan = run.control->plan;
+    const explore::ProgramCase from{faults, plan.world_size(), plan.number(plan.cluster, "nodes")};
+    MinimalProgram least{
+        .shrunk = ProgramShrinker(options, from, run, library, extension)(), .again = {}, .test = {}};
+    const ProgramOptions small = resized(options, from, least.shrunk.least);
     least.again = command_line("inject", small, least.shrunk.least.faults);
-    least.test = test_text(options, least.shrunk.least, run.outcome);
+    least.test = test_text(small, least.shrunk.least.faults, run.outcome);
     return least;
 }
 

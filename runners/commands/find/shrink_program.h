@@ -16,6 +16,10 @@ struct MinimalProgram {
     std::string test;   // five lines of Python
 };
 
+// Python that plays the program with all of these options, and fails while it ends in this way.
+std::string test_text(const ProgramOptions& options, const std::vector<std::string>& faults,
+                      explore::Outcome outcome);
+
 // `run`: how the program ended with these faults. Shows progress on stderr.
 MinimalProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
                               const explore::ProgramRun& run, const Library& library,

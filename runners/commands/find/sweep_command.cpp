@@ -20,9 +20,11 @@
 #include "runners/commands/gpu_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/explore/moments.h"
 #include "runners/find/harm.h"
 #include "runners/find/sweep.h"
 #include "scenarios/format/closing.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::runners::commands {
 
@@ -413,9 +415,11 @@ void add_sweep(CLI::App& command, Session& session) {
         ->check(CLI::Range(1, 100000).description(""));
     add_real_limit(command, program.program.real_limit);
     add_compute(command, program.program.compute);
-    command.add_option("--at", program.moments, "Of a program: before its calls, at its steps, or at its files [calls]")
+    command
+        .add_option("--at", program.moments,
+                    "Of a program: before its calls, at its steps, in its phases, or at its files [calls]")
         ->type_name("WHAT")
-        ->check(CLI::IsMember({"calls", "steps", "files"}).description(""));
+        ->check(CLI::IsMember(scenarios::list_words<explore::MomentKind>()).description(""));
     command
         .add_option("--accept", program.accepted,
                     "Of a program: outcomes that do not fail the sweep: " + fmt::format("{}", fmt::join(outcome_words(), ", ")))

@@ -20,18 +20,13 @@ namespace deadrank::runners::commands {
 
 namespace {
 
-using explore::OrderDifference;
 using explore::OrderRun;
 using explore::Outcome;
 using explore::ProgramOrders;
+using explore::RunDifference;
 using results::reports::Ink;
 using results::reports::Json;
 using results::reports::Style;
-
-std::string deed_text(const std::string& what, const std::string& line) {
-    if (what.empty()) return "does nothing more";
-    return line.empty() ? what : fmt::format("{}   at {}", what, line);
-}
 
 class ProgramOrdersCommand {
 public:
@@ -64,7 +59,7 @@ public:
             if (!stop.load()) session_.complain(orders.error());
             return;
         }
-        const auto differences = stop.load() ? Differences{} : find_differences(*orders, trials, program->settings);
+        const auto differences = stop.load() ? Differences{} : find_differences(*orders, trials, *program);
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (arguments_.json)
@@ -75,20 +70,19 @@ public:
     }
 
 private:
-    using Differences = std::map<std::uint64_t, OrderDifference>;  // by the order's seed
+    using Differences = std::map<std::uint64_t, RunDifference>;  // by the order's seed
 
     // Of the first run of each ending that is not the usual one. Where they cannot be played, the endings still hold.
     Differences find_differences(const ProgramOrders& orders, const explore::ProgramTrials& trials,
-                                 ManagedSettings settings) const {
-        settings.tell_lines = true;
-        ManagedRunner telling(std::move(settings), session_.extension.all_faults());
+                                 const OpenedProgram& program) const {
+        const auto telling = make_telling_runner(program, session_.extension);
         std::vector<std::uint64_t> seeds;
         for (std::size_t i = 0; i < orders.runs.size(); ++i) {
             const OrderRun& run = orders.runs[i];
             if (run.like == i && run.outcome != Outcome::unaffected && run.outcome != Outcome::unknown)
                 seeds.push_back(run.seed);
         }
-        auto found = explore::find_order_differences(trials, seeds, telling);
+        auto found = explore::find_order_differences(trials, seeds, *telling);
         return found ? std::move(*found) : Differences{};
     }
 
@@ -121,11 +115,11 @@ private:
                                 results::counted(count, "order"),
                                 usual ? "" : fmt::format(", first {}: {}", run.seed, run.says));
             if (const auto found = differences.find(run.seed); found != differences.end()) {
-                const OrderDifference& one = found->second;
-                text += fmt::format("      first difference: rank {}, {}\n        usual order  {}\n        order {:<6} {}\n",
-                                    one.rank, results::duration_text(one.at),
-                                    deed_text(one.usual, one.usual_line), run.seed,
-                                    deed_text(one.drawn, one.drawn_line));
+                const RunDifference& one = found->second;
+                text += fmt::format(
+                    "      first difference: rank {}, {}\n        usual order  {}\n        order {:<6} {}\n",
+                    one.rank, results::duration_text(one.at), explore::event_with_line(one.one, one.one_line),
+                    run.seed, explore::event_with_line(one.other, one.other_line));
             }
             if (!usual) text += fmt::format("      {}\n", style_.paint(Ink::cyan, again(run)));
         }
@@ -148,13 +142,10 @@ private:
                         {"trace_hash", fmt::format("{:016x}", run.trace_hash)},
                         {"again", again(run)}};
             if (const auto found = differences.find(run.seed); found != differences.end()) {
-                const OrderDifference& first = found->second;
-                one["first_difference"] = {{"rank", first.rank},
-                                           {"at_ns", first.at.count()},
-                                           {"usual", first.usual},
-                                           {"usual_line", first.usual_line},
-                                           {"drawn", first.drawn},
-                                           {"drawn_line", first.drawn_line}};
+                const RunDifference& first = found->second;
+                one["first_difference"] = {{"rank", first.rank},   {"at_ns", first.at.count()},
+                                           {"usual", first.one},   {"usual_line", first.one_line},
+                                           {"drawn", first.other}, {"drawn_line", first.other_line}};
             }
             runs.push_back(std::move(one));
         }

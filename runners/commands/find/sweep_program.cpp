@@ -114,24 +114,18 @@ public:
         std::atomic<bool>& stop = stop_on_interrupt();
         explore::ProgramTrials trials(program->healthy, {.stop = &stop, .detectors = &detectors});
         const auto runner = program->make_runner();
-        const auto differs = trials.difference_of_two(*runner);
+        const auto repeats = check_repeats(trials, *runner, *program, session_.extension);
         if (stop.load()) {
             session_.code = exit_interrupted;
             return;
         }
-        if (!differs) return session_.complain(differs.error());
-        if (!differs->empty())
-            return session_.complain({scenarios::ErrorCode::unsupported,
-                                      "the program does not repeat, so a sweep would compare chance: " + *differs,
-                                      "look for real time, os.urandom, or threads that the hook does not see"});
+        if (!repeats) return session_.complain(repeats.error());
         const auto begin = std::chrono::steady_clock::now();
         Progress progress;
         std::mutex screen;
         explore::ProgramSweepOptions options;
         options.faults = arguments_.faults.empty() ? std::vector<std::string>{"kill"} : arguments_.faults;
-        options.moments = arguments_.moments == "steps"   ? explore::MomentKind::steps
-                          : arguments_.moments == "files" ? explore::MomentKind::files
-                                                          : explore::MomentKind::calls;
+        options.moments = *scenarios::read_word<explore::MomentKind>(arguments_.moments);
         options.ranks = arguments_.ranks;
         options.steps = arguments_.steps;
         options.words = &library->vocabulary;

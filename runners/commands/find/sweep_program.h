@@ -12,7 +12,7 @@ namespace deadrank::runners::commands {
 struct ProgramSweepArguments {
     ProgramOptions program;
     std::vector<std::string> faults;  // empty = kill
-    std::string moments = "calls";    // calls, steps, files
+    std::string moments = "calls";    // words of explore::MomentKind
     std::vector<std::int64_t> ranks, steps;
     std::vector<std::string> accepted;  // outcomes that do not fail the sweep
     std::size_t orders = 0;  // not 0: no faults, but so many orders of what may come in any order

@@ -88,6 +88,7 @@ bool record(NewScenarioArguments& arguments, Session& session) {
     const int ranks = static_cast<int>(job->recording.size());
     arguments.wish.nodes = ranks % job->nodes == 0 ? job->nodes : 1;
     arguments.wish.ranks_per_node = ranks / arguments.wish.nodes;
+    arguments.wish.steps = static_cast<std::int64_t>(job->recording.steps());
     return true;
 }
 

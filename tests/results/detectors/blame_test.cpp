@@ -193,7 +193,7 @@ TEST(CollectiveHang, BlamesTheSenderThatHasGoneOnWithoutSending) {
     const Finding found = waits_for_a_message(2, 1, false);
     EXPECT_EQ(found.blame.ranks, ranks({1}));
     EXPECT_THAT(found.says, testing::HasSubstr("rank 0 waits to receive from rank 1, which has gone on "
-                                               "without sending, to all_reduce 2 of world"));
+                                               "without sending, to all_reduce (operation 2 of world)"));
     EXPECT_EQ(waits_for_a_message(2, 2, false).blame.ranks, ranks({0}));  // it takes one too many
     // Nothing says that rank 1 was to send before this call: most have come to it, and rank 0 has not.
     EXPECT_EQ(waits_for_a_message(0, 0, false).blame.ranks, ranks({0}));
@@ -212,9 +212,11 @@ TEST(CollectiveHang, NamesThoseWhoWaitInMessagesForOnesInABarrier) {
     const Finding found = found_by("collective_hang", job.watched(2min));
     EXPECT_EQ(found.blame.ranks, ranks({0, 1}));
     EXPECT_EQ(found.causes.front(), "rank_divergent_control_flow");
-    EXPECT_THAT(found.says, testing::HasSubstr("never entered barrier 1 of world, and rank 0 waits in recv 3 "
-                                               "of world for rank 1, which waits in recv 5 of world for "
-                                               "rank 2, which waits in barrier 1 of world for rank 0"));
+    EXPECT_THAT(
+        found.says,
+        testing::HasSubstr("never entered barrier (operation 1 of world), and rank 0 waits in recv "
+                           "(message 3 of world) for rank 1, which waits in recv (message 5 of world) for "
+                           "rank 2, which waits in barrier (operation 1 of world) for rank 0"));
 }
 
 // Who makes another call has made them in another order, or has left one out.

@@ -16,9 +16,10 @@ TEST(CollectiveHang, TellsAllCirclesAndAllOfTheirRanks) {
     for (const Rank rank : {6, 7}) job.enters(rank, 1, 1);
     const Finding found = found_by("collective_hang", job.watched(2min));
     EXPECT_EQ(found.blame.ranks, ranks({0, 1, 2, 3, 4, 5}));
-    EXPECT_THAT(found.says, testing::HasSubstr("ranks 0,2 wait in all_gather 1 of left for ranks 1,3, which "
-                                               "wait in barrier 1 of right"));
-    EXPECT_THAT(found.says, testing::HasSubstr("rank 4 waits in all_reduce 1 of one for rank 5"));
+    EXPECT_THAT(found.says,
+                testing::HasSubstr("ranks 0,2 wait in all_gather (operation 1 of left) for ranks 1,3, which "
+                                   "wait in barrier (operation 1 of right)"));
+    EXPECT_THAT(found.says, testing::HasSubstr("rank 4 waits in all_reduce (operation 1 of one) for rank 5"));
 }
 
 // Rank 1 has nothing to sum up in step 3, and goes on to the world's call of step 4.
@@ -115,7 +116,8 @@ TEST(NativeCrash, BlamesWhoWasWaitedForWhereAllThatWaitAreKilled) {
     };
     const Finding found = killed_after(5s);
     EXPECT_EQ(found.blame.ranks, ranks({2}));
-    EXPECT_THAT(found.says, testing::HasSubstr("rank 2 never entered all_reduce 4 of world; ranks 0,1,3"));
+    EXPECT_THAT(found.says,
+                testing::HasSubstr("rank 2 never entered all_reduce (operation 4 of world); ranks 0,1,3"));
     EXPECT_EQ(killed_after(500ms).blame.ranks, ranks({0, 1, 3}));
 }
 

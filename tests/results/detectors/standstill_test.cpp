@@ -54,9 +54,9 @@ TEST(Standstill, IsToldWithThoseWhoWaitBehindIt) {
     job.enters(0, 3, 1, Op::broadcast).enters(1, 2, 1, Op::all_gather);
     const Finding found = found_by("collective_hang", job.watched(2min));
     EXPECT_EQ(found.blame.ranks, ranks({2, 3}));
-    EXPECT_THAT(found.says,
-                testing::HasSubstr("never entered broadcast 1 of transfer; rank 0 waits there, and "
-                                   "for it rank 1 in all_gather 1 of pair"));
+    EXPECT_THAT(found.says, testing::HasSubstr(
+                                "never entered broadcast (operation 1 of transfer); rank 0 waits there, and "
+                                "for it rank 1 in all_gather (operation 1 of pair)"));
 }
 
 // All have made their steps; ranks below `left` have not ended.

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <set>
 
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/sim/managed_runner.h"
 #include "runners/explore/moments.h"
 #include "runners/explore/program_sweep.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/fault_expression.h"
 #include "scenarios/format/plan_file.h"
-#include "runners/extension/extension.h"
 
 namespace deadrank::runners::explore {
 namespace {
@@ -60,7 +61,32 @@ TEST(Moments, AreCountedForEachRankAndKnowTheirStep) {
                 ElementsAre("0 at step 0 in 0", "0 at step 1 in 1", "1 at step 0 in 0", "1 at step 1 in 1"));
     EXPECT_THAT(texts(list_moments(evidence, MomentKind::files)), ElementsAre("0 before checkpoint_save 1 in -1"));
     EXPECT_EQ(describe_moments(evidence, 0),
-              "rank 0 has all_reduce × 2, broadcast × 1, checkpoint_save × 1, 2 steps (0 to 1)");
+              "rank 0 has all_reduce × 2, broadcast × 1, checkpoint_save × 1, 2 steps (0,1)");
+}
+
+// A trainer that goes on from a checkpoint begins at a later step.
+TEST(Moments, NameTheStepsAndPhasesThatThereAre) {
+    results::Evidence evidence;
+    std::int64_t now = 0;
+    const auto add = [&](results::Payload what) {
+        evidence.record({results::Time{++now}, 1, std::move(what)});
+    };
+    for (std::int64_t step = 5; step < 8; ++step) {
+        add(results::StepBegin{.step = step});
+        for (const results::Phase phase : {results::Phase::forward, results::Phase::backward})
+            add(results::PhaseBegin{.step = step, .phase = phase});
+        add(results::StepEnd{.step = step});
+    }
+    add(results::PhaseBegin{.step = 7, .phase = results::Phase::none});
+    add(results::PhaseBegin{.step = 7, .phase = results::Phase::checkpoint});
+    evidence.finish(results::Time{++now});
+    EXPECT_EQ(describe_moments(evidence, 1),
+              "rank 1 has 3 steps (5-7), the phases backward × 3, checkpoint × 1, forward × 3");
+    EXPECT_EQ(describe_moments(evidence, 0), "rank 0 makes no call and no step");
+    EXPECT_THAT(texts(list_moments(evidence, MomentKind::phases)),
+                ElementsAre("1 in forward 1 in 5", "1 in backward 1 in 5", "1 in forward 2 in 6",
+                            "1 in backward 2 in 6", "1 in forward 3 in 7", "1 in backward 3 in 7",
+                            "1 in checkpoint 1 in -1"));
 }
 
 TEST(Moments, OfARestartedJobAreThoseOfItsFirstAttempt) {
@@ -265,10 +291,15 @@ TEST_F(DeviceExplore, AMomentThatNeverComesNamesThoseThatExist) {
     const ProgramRun run = inject("kill rank 1 before all_reduce 99");
     EXPECT_EQ(run.outcome, Outcome::never_came);
     EXPECT_THAT(run.says, HasSubstr("all_reduce × 3"));
+    EXPECT_THAT(run.says, HasSubstr("3 steps (0-2)"));
+    const ProgramRun phase = inject("kill rank 1 in checkpoint");
+    EXPECT_EQ(phase.outcome, Outcome::never_came);
+    EXPECT_THAT(phase.says, HasSubstr("the phases backward × 3, forward × 3, optimizer × 3"));
 }
 
-ProgramSweep sweep_of(ProgramTrials& trials, const ManagedSettings& settings, std::vector<std::string> faults) {
-    ProgramSweepOptions options{.faults = std::move(faults), .ranks = {}, .steps = {}};
+ProgramSweep sweep_of(ProgramTrials& trials, const ManagedSettings& settings, std::vector<std::string> faults,
+                      MomentKind moments = MomentKind::calls) {
+    ProgramSweepOptions options{.faults = std::move(faults), .moments = moments, .ranks = {}, .steps = {}};
     options.words = &testing_vocabulary();
     options.workers.make_runner = [&] { return std::make_unique<ManagedRunner>(settings); };
     options.workers.threads = 2;
@@ -293,6 +324,20 @@ TEST_F(DeviceExplore, ARunThatIsCopiedAtItsMomentIsTheRunFromTheStart) {
         EXPECT_EQ(name_of(place.outcome), name_of(run->outcome)) << place.line;
         EXPECT_EQ(place.says, run->says) << place.line;
     }
+}
+
+// Fails if a phase of the evidence is no moment of a fault.
+TEST_F(DeviceExplore, ASweepPlaysEachRankInEachPhase) {
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    const ProgramSweep sweep = sweep_of(trials, settings_, {"kill"}, MomentKind::phases);
+    std::set<std::string> lines;
+    for (const SweepPlace& place : sweep.places) {
+        lines.insert(place.line);
+        EXPECT_EQ(name_of(place.outcome), "clear_error") << place.line << ": " << place.says;
+    }
+    EXPECT_EQ(sweep.places.size(), 18U) << "3 phases of 3 steps of 2 ranks";
+    EXPECT_THAT(lines, testing::Contains("kill rank 1 in backward 3"));
 }
 
 constexpr const char* writer = R"(
@@ -353,13 +398,21 @@ TEST_F(DeviceExplore, AProgramThatDoesNotRepeatIsToldWithItsFirstDifference) {
     settings_.command.argv.push_back("random");
     ManagedRunner runner(settings_);
     ProgramTrials trials(plan_of(settings_.command, {1}), {});
-    const auto differs = trials.difference_of_two(runner);
+    const auto telling = [&] {
+        ManagedSettings settings = settings_;
+        settings.tell_lines = true;
+        return ManagedRunner(settings);
+    };
+    ManagedRunner lines = telling();
+    const auto differs = trials.difference_of_two(runner, lines);
     ASSERT_TRUE(differs) << differs.error().text();
-    EXPECT_THAT(*differs, HasSubstr("event "));
+    EXPECT_THAT(*differs, HasSubstr("at train.py:22 dist.all_reduce(torch.zeros(1 + int(drawn)))"));
+    EXPECT_THAT(*differs, testing::Not(HasSubstr("{"))) << "events are shown as words";
     settings_.command.argv.pop_back();
     ProgramTrials steady(plan_of(settings_.command, {1}), {});
     ManagedRunner other(settings_);
-    EXPECT_EQ(steady.difference_of_two(other).value(), "");
+    ManagedRunner other_lines = telling();
+    EXPECT_EQ(steady.difference_of_two(other, other_lines).value(), "");
 }
 
 TEST_F(DeviceExplore, ASweepPlaysEachRankAtEachCallAndEqualEndsAreOne) {
@@ -478,7 +531,7 @@ TEST_F(DeviceLeftFiles, TwoHealthyRunsLeaveTheSame) {
         settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
         ManagedRunner runner(settings_);
         ProgramTrials trials(plan_of(settings_.command, {1}), {});
-        const auto differs = trials.difference_of_two(runner);
+        const auto differs = trials.difference_of_two(runner, runner);
         ASSERT_TRUE(differs) << differs.error().text();
         EXPECT_EQ(*differs, "");
         std::size_t readable = 0;

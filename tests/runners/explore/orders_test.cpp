@@ -48,7 +48,7 @@ protected:
         return std::move(*orders);
     }
 
-    OrderDifference difference_of(std::uint64_t seed) {
+    RunDifference difference_of(std::uint64_t seed) {
         settings_.tell_lines = true;
         ManagedRunner telling(settings_);
         auto found = find_order_differences(*trials_, {seed}, telling);
@@ -87,9 +87,9 @@ TEST_F(DeviceOrders, ThreadsThatShareAGroupFailInSomeOrder) {
     const auto bad = std::find_if(orders.runs.begin(), orders.runs.end(),
                                   [](const OrderRun& one) { return one.outcome != Outcome::unaffected; });
     ASSERT_NE(bad, orders.runs.end());
-    const OrderDifference first = difference_of(bad->seed);
-    EXPECT_THAT(first.usual_line + first.drawn_line, HasSubstr("train.py"));
-    EXPECT_NE(first.usual, first.drawn);
+    const RunDifference first = difference_of(bad->seed);
+    EXPECT_THAT(first.one_line + first.other_line, HasSubstr("train.py"));
+    EXPECT_NE(first.one, first.other);
 }
 
 // The same with a group for each thread.

@@ -4,12 +4,15 @@
 
 #include <chrono>
 #include <cmath>
-#include <gtest/gtest.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "results/analysis/paces.h"
 #include "results/detectors/detector.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/support/healthy_run.h"
+#include "tests/support/shell.h"
 
 namespace deadrank::tests {
 namespace {
@@ -80,6 +83,39 @@ TEST(RecordingOf, ShowsARankThatDies) {
     const auto findings = results::detect(played(plan).evidence, results::all_detectors());
     ASSERT_EQ(findings.size(), 1);
     EXPECT_EQ(findings.front().blame.ranks, std::vector<Rank>{5});
+}
+
+// A DDP trainer of three steps on two gloo ranks, as `deadrank watch --record` kept it.
+constexpr const char* real_trainer = DEADRANK_SOURCE_DIRECTORY "/tests/data/recorded_trainer.jsonl";
+
+// Fails if the job expects other steps than those that were recorded.
+TEST(RecordingOf, OfARealProgramRaisesNoAlarm) {
+    const auto trainer = results::read_evidence(real_trainer);
+    ASSERT_TRUE(trainer) << trainer.error().text();
+    for (const char* nodes : {"1", "32"}) {
+        const Evidence copy = again(*trainer, {{"nodes", nodes}, {"gpus_per_node", "2"}});
+        const auto findings = results::detect(copy, results::all_detectors());
+        EXPECT_TRUE(findings.empty()) << nodes << " nodes: " << findings.front().says;
+        EXPECT_EQ(copy.each<results::StepEnd>().size(), 3 * static_cast<std::size_t>(copy.world_size()));
+    }
+}
+
+// The skeleton's fault acts in a step that the recording has, and the lost rank is found at both sizes.
+TEST(RecordingOf, ARealProgramBecomesAScenarioThatPasses) {
+    const auto place = std::filesystem::path(testing::TempDir()) / "deadrank_recorded_trainer";
+    std::filesystem::remove_all(place);
+    std::filesystem::create_directories(place);
+    for (const int nodes : {1, 32}) {
+        const Answer answer = shell(fmt::format(
+            "cd '{0}' && unset DEADRANK_CATALOG && {1}/deadrank new communication/on_{3} --recording {2} "
+            "--symptom native_crash_or_illegal_access && "
+            "sed -i 's/^nodes = 1/nodes = {3}/' communication/on_{3}.toml && "
+            "{1}/deadrank run ./communication/on_{3}.toml 2>&1",
+            place.string(), DEADRANK_BINARY_DIRECTORY, real_trainer, nodes));
+        EXPECT_EQ(answer.code, 0) << answer.out;
+        EXPECT_THAT(answer.out, testing::HasSubstr("1 pass · 0 fail · 0 unknown"));
+    }
+    std::filesystem::remove_all(place);
 }
 
 // On a machine with fewer processors than ranks.

@@ -47,6 +47,45 @@ TEST_F(DeviceSuiteOfTorchClasses, PassesFailsAndSkipsAsOnRealRanks) {
         EXPECT_TRUE(all.out.find(words) != std::string::npos) << words;
 }
 
+// pytest of this machine's packages, in the Python that has torch.
+TEST_F(DeviceSuiteOfTorchClasses, AnOptionOfPytestPlaysItsSuiteOnSimulatedRanks) {
+    const Answer place = shell("/usr/bin/python3 -c 'import pytest; print(pytest.__path__[0])' 2>/dev/null");
+    if (place.code != 0)
+        GTEST_SKIP() << "pytest is not installed; `apt-get install python3-pytest` brings it";
+    const fs::path packages = fs::path(place.out).parent_path();
+    const fs::path own = fs::path(testing::TempDir()) / "deadrank_pytest_of_torch";
+    fs::remove_all(own);
+    fs::create_directories(own);
+    for (const char* name :
+         {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "attrs", "py.py"})
+        if (fs::exists(packages / name)) fs::create_symlink(packages / name, own / name);
+    const fs::path source = DEADRANK_SOURCE_DIRECTORY;
+    const auto pytest = [&](const std::string& arguments) {
+        return shell(
+            "cd '" + (source / "tests/suites/torch_project").string() +
+            "' && env -u CI PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + own.string() + ":" +
+            (source / "runners/suites/pytest").string() + "' '" + python_ +
+            "' -m pytest -p pytest_deadrank.plugin -p no:cacheprovider --deadrank '" DEADRANK_BINARY_DIRECTORY
+            "/deadrank' " +
+            arguments + " 2>&1");
+    };
+    const Answer two = pytest("--deadrank-ranks=simulated test_ranks.py -k test_sum");
+    EXPECT_EQ(two.code, 0) << two.out;
+    EXPECT_THAT(two.out, testing::AllOf(HasSubstr("2 passed, 5 deselected"),
+                                        HasSubstr("deadrank: 2 tests on simulated ranks")));
+    const Answer wrong = pytest("--deadrank-ranks=simulated test_ranks.py -k test_with_a_wrong_sum");
+    EXPECT_EQ(wrong.code, 1) << wrong.out;
+    const Answer alone = pytest("--deadrank-gpus=2 test_gpus.py");
+    EXPECT_EQ(alone.code, 4) << alone.out;
+    EXPECT_THAT(alone.out, HasSubstr("--deadrank-gpus needs --deadrank-ranks=simulated"));
+    if (!runners::standin_libraries().empty()) {
+        const Answer gpus = pytest("--deadrank-ranks=simulated --deadrank-gpus=2 test_gpus.py");
+        EXPECT_EQ(gpus.code, 0) << gpus.out;
+        EXPECT_THAT(gpus.out, HasSubstr("deadrank: 3 tests on simulated ranks"));
+    }
+    fs::remove_all(own);
+}
+
 TEST_F(DeviceSuiteOfTorchClasses, PlaysEachTestThatPassesOnceMoreWithAFault) {
     const Answer all = test("--faults kill", "TestSums.test_sum TestWorkers.test_sum");
     EXPECT_EQ(all.code, 0) << all.out;

@@ -1,7 +1,11 @@
 # runners/suites/pytest/pytest_deadrank/plugin.py — Collects scenario files as tests, and offers the fixtures
 # `deadrank` (scenarios) and `cluster` (a program under faults) for a user's own tests. Collects the files that match the ini option deadrank_scenarios, below
-# the directories that pytest collects.
+# the directories that pytest collects. With --deadrank-ranks=simulated the whole suite runs under `deadrank test`.
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +17,9 @@ def pytest_addoption(parser):
     group.addoption("--deadrank", metavar="PROGRAM", help="the program deadrank [on PATH]")
     group.addoption("--deadrank-seeds", metavar="A..B", help="seeds of each scenario [1..1]")
     group.addoption("--deadrank-runner", metavar="NAME", help="sim, local, mpi or gpu [sim]")
+    group.addoption("--deadrank-ranks", choices=["simulated"],
+                    help="ranks of torch's test classes are simulated, as by `deadrank test -- pytest …`")
+    group.addoption("--deadrank-gpus", type=int, metavar="N", help="show them N simulated GPUs")
     parser.addini("deadrank_scenarios", "patterns of scenario files to collect", type="args",
                   default=["*.scenario.toml"])
     parser.addini("deadrank_program", "the program deadrank", default="deadrank")
@@ -25,6 +32,23 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "deadrank: a scenario that deadrank plays")
     config.addinivalue_line("markers", "faults(*faults, seeds=(1,)): what `cluster` injects, once for each seed")
+
+
+def pytest_cmdline_main(config):
+    """The suite's process is started again by `deadrank test`, which answers the starts of ranks."""
+    option = config.option
+    if option.deadrank_gpus is not None and not option.deadrank_ranks:
+        raise pytest.UsageError("--deadrank-gpus needs --deadrank-ranks=simulated")
+    only_shows = option.help or option.version or option.collectonly
+    if not option.deadrank_ranks or only_shows or "DEADRANK_SUITE" in os.environ:
+        return None
+    gpus = [] if option.deadrank_gpus is None else ["--gpus", str(option.deadrank_gpus)]
+    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+    try:
+        program = _program(config).path()
+    except Trouble as trouble:
+        raise pytest.UsageError(str(trouble)) from None
+    return subprocess.run([program, "test", *gpus, "--", *command], cwd=config.invocation_params.dir).returncode
 
 
 def _program(config) -> Deadrank:

@@ -84,12 +84,16 @@ class Deadrank:
         reasons = [trial["reason"] for trial in trials if trial["verdict"] == verdict]
         return Outcome(trials[0]["scenario"], verdict, trials, story or reasons[0])
 
-    def _call(self, arguments):
+    def path(self):
         # First the one in this Python's environment: it was installed with this file, and may not be on PATH.
         program = shutil.which(self.program, path=sysconfig.get_path("scripts")) or shutil.which(self.program)
         if program is None:
             raise Trouble(f"the program '{self.program}' was not found: install deadrank, or name it "
                           "with --deadrank")
+        return program
+
+    def _call(self, arguments):
+        program = self.path()
         try:
             return subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=self.timeout, check=False)

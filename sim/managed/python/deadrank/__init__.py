@@ -1,9 +1,22 @@
 # sim/managed/python/deadrank/__init__.py — What a program may tell deadrank of itself. Each function does nothing in
 # a process that no simulator runs, so a program may keep them. And `run`, which plays a program under faults (api.py).
+from __future__ import annotations
+
 from .channel import BLOCK, PHASE, RECORD, SEAM, here
 
-API = ("Expectation", "Fault", "Finding", "NotAsExpected", "Result", "Trouble", "clear_error", "completes", "delay",
-       "disk_full", "fault", "flip", "kill", "pause", "recovers", "refuses", "run", "skip", "slow", "stop", "unset")
+TYPE_CHECKING = False  # typing's, which ranks need not import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .api import *  # noqa: F403
+
+API = (
+    "Expectation", "Fault", "Finding", "Moment", "NotAsExpected", "Result", "Span", "Trouble", "clear_error", "completes",
+    "corrupt_checkpoint", "crash", "cut_link", "delay", "disk_full", "exit_rank", "fail", "fault", "flip", "hang", "kill",
+    "limit_memory", "lose_node", "lose_write", "partition", "pause", "preempt", "recovers", "refuses", "resize", "retype",
+    "run", "set_env", "skip", "slow", "slow_disk", "slow_link", "stop", "swap_call", "swap_ranks", "tear_write",
+    "throttle", "unset", "xid",
+)
 __all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam", "step", *API]
 
 
@@ -16,13 +29,13 @@ def __getattr__(name):
     raise AttributeError(f"module 'deadrank' has no attribute '{name}'")
 
 
-def check(name, value, expected):
+def check(name: str, value: float, expected: float) -> None:
     """A number beside what it should be by its definition. Compute `expected` from what the rank really has."""
     if here.channel is not None:
         tell("value.sample", name=str(name), value=number(value), expected=number(expected))
 
 
-def digest(name, tensor, group="replica"):
+def digest(name: str, tensor: object, group: str = "replica") -> None:
     """What all ranks that name this group should hold alike: a tensor, several, or a plain value."""
     if here.channel is not None:
         from .observers import digest_of
@@ -30,7 +43,7 @@ def digest(name, tensor, group="replica"):
         tell("parameters.digest", digest=digest_of(tensor), group=str(group), name=str(name))
 
 
-def loss(value):
+def loss(value: float) -> None:
     """The loss of this step."""
     if here.channel is not None:
         from . import observers
@@ -38,7 +51,7 @@ def loss(value):
         observers.record_loss(number(value))
 
 
-def step(number=None):
+def step(number: int | None = None) -> None:
     """A step of the training begins, and the one before it ends. `number`: the program's own count. A program that says
     so is taken at its word: forward passes, backward passes and optimizers begin no step of their own any more."""
     if here.channel is not None:
@@ -47,7 +60,7 @@ def step(number=None):
         observers.begin_step(None if number is None else int(number))
 
 
-def samples(ids, epoch=0, group=None):
+def samples(ids: Iterable[int], epoch: int = 0, group: str | None = None) -> None:
     """The samples that this rank takes in this step. Ranks that name the same group read the same ones."""
     ids = [int(one) for one in ids]
     if here.channel is None or not ids:
@@ -62,13 +75,13 @@ class phase:
     """The phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint, evaluate or serve.
     It ends with the next one, or with the block of `with phase("data"):`."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         begin_phase(str(name))
 
-    def __enter__(self):
+    def __enter__(self) -> phase:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         begin_phase("")
 
 
@@ -82,14 +95,14 @@ def begin_phase(name):
             here.channel.request(PHASE, name.encode() or b"none")
 
 
-def seam(name, value):
+def seam(name: str, value: int) -> int:
     """A whole number that a fault may change. Returns the number to go on with."""
     if here.channel is None:
         return value
     return here.channel.ask(SEAM, name=str(name), value=int(value))["value"]
 
 
-def block(name):
+def block(name: str) -> bool:
     """Whether to run the block of that name, which a fault may skip: `if block("sync"): ...`"""
     if here.channel is None:
         return True

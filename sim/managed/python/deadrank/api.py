@@ -9,6 +9,40 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Union
+
+if TYPE_CHECKING:
+    import pandas
+    from typing_extensions import Unpack
+
+__all__ = [
+    "Expectation", "Fault", "Finding", "Moment", "NotAsExpected", "Result", "Span", "Trouble", "clear_error", "completes",
+    "corrupt_checkpoint", "crash", "cut_link", "delay", "disk_full", "exit_rank", "fail", "fault", "flip", "hang", "kill",
+    "limit_memory", "lose_node", "lose_write", "partition", "pause", "preempt", "recovers", "refuses", "resize", "retype",
+    "run", "set_env", "skip", "slow", "slow_disk", "slow_link", "stop", "swap_call", "swap_ranks", "tear_write",
+    "throttle", "unset", "xid",
+]
+
+Ranks = Union[int, str, Sequence[int]]  # 3, (1, 3), "any", "any 2", "all"; of nodes likewise
+
+
+class Moment(TypedDict, total=False):
+    """When a fault acts: kill(before="all_reduce", nth=7), kill(step=3, phase="backward"), kill(at="90s")."""
+
+    before: str  # a call of the rank: all_reduce, checkpoint_save, …
+    nth: int  # the rank's n-th such call or phase
+    step: int  # counted from 0
+    phase: str  # data, forward, backward, reduce, optimizer, checkpoint, evaluate
+    at: str  # virtual time since the start
+    comm: str  # only calls in this group: world, tp, dp, …
+
+
+class Span(Moment, total=False):
+    """A moment, and how long the fault lasts: slow(1, factor=4, step=3, until_step=5)."""
+
+    until_step: int  # the fault ends after this step
+    lasts: str  # the fault ends after this time
+    always: bool  # at every match, not once
 
 
 @dataclass(frozen=True)
@@ -38,16 +72,47 @@ class NotAsExpected(AssertionError):
         self.result = result
 
 
-def _moment(before=None, nth=1, step=None, phase=None, at=None) -> str:
+def _word(value) -> str:
+    """One word of a line: quoted if it has blanks or nothing."""
+    text = str(value)
+    if text and not any(one.isspace() for one in text):
+        return text
+    return f"'{text}'" if '"' in text else f'"{text}"'
+
+
+def _members(ranks) -> str:
+    return ",".join(map(str, ranks)) if isinstance(ranks, (tuple, list, range)) else str(ranks)
+
+
+def _link(one, other) -> str:
+    return f"link node{one}" + ("" if other is None else f"-node{other}")
+
+
+def _values(**values) -> str:
+    return " ".join(f"{name}={_word(value)}" for name, value in values.items() if value is not None)
+
+
+def _moment(before=None, nth=1, step=None, phase=None, at=None, comm=None, until_step=None, lasts=None,
+            always=False) -> str:
+    if nth != 1 and before is None and phase is None:
+        raise ValueError(f"nth={nth} counts calls or phases: add before= or phase=")
     words = []
     if before is not None:
         words.append(f"before {before} {nth}")
     if step is not None:
         words.append(f"at step {step}")
     if phase is not None:
-        words.append(f"in {phase}")
+        words.append(f"in {phase}" + (f" {nth}" if before is None and nth != 1 else ""))
     if at is not None:
         words.append(f"at {at}")
+    if comm is not None:
+        words.append(f"on {comm}")
+    if until_step is not None:
+        words.append(f"until step {until_step}")
+    if lasts is not None:
+        words.append(f"for {lasts}")
+    if always:
+        words.append("always")
     return " ".join(words)
 
 
@@ -60,49 +125,165 @@ def fault(line: str) -> Fault:
     return Fault(line)
 
 
-def kill(rank="any", *, signal=9, **moment) -> Fault:
-    """The process dies by a signal. The moment: before="all_reduce", nth=7; or step=3, phase="backward", at="90s"."""
-    return _fault("kill rank", rank, f"signal={signal}", _moment(**moment))
+# ── Processes and nodes
+
+def kill(rank: Ranks = "any", *, signal: int = 9, **moment: Unpack[Moment]) -> Fault:
+    """The process dies by a signal."""
+    return _fault("kill rank", _members(rank), f"signal={signal}", _moment(**moment))
 
 
-def stop(rank="any", **moment) -> Fault:
+def crash(rank: Ranks = "any", **moment: Unpack[Moment]) -> Fault:
+    """The process dies of a segmentation fault."""
+    return _fault("crash rank", _members(rank), _moment(**moment))
+
+
+def exit_rank(rank: Ranks = "any", *, code: int = 1, **moment: Unpack[Moment]) -> Fault:
+    """The rank raises an exception and exits with this code."""
+    return _fault("exit rank", _members(rank), f"code={code}", _moment(**moment))
+
+
+def stop(rank: Ranks = "any", **moment: Unpack[Moment]) -> Fault:
     """The process is stopped and never goes on."""
-    return _fault("stop rank", rank, _moment(**moment))
+    return _fault("stop rank", _members(rank), _moment(**moment))
 
 
-def pause(rank="any", *, lasts="5s", **moment) -> Fault:
+def pause(rank: Ranks = "any", *, lasts: str = "5s", **moment: Unpack[Moment]) -> Fault:
     """The process is stopped and goes on after `lasts`."""
-    return _fault("pause rank", rank, f"for {lasts}", _moment(**moment))
+    return _fault("pause rank", _members(rank), f"for {lasts}", _moment(**moment))
 
 
-def slow(rank="any", *, factor=2, **moment) -> Fault:
-    """All that the rank computes takes `factor` times as long."""
-    return _fault("slow rank", rank, f"x{factor}", _moment(**moment))
+def slow(rank: Ranks = "any", *, factor: float = 2, **moment: Unpack[Span]) -> Fault:
+    """All that the rank computes takes `factor` times as long. On the CPU it needs run(compute=)."""
+    return _fault("slow rank", _members(rank), f"x{factor}", _moment(**moment))
 
 
-def skip(call: str, nth=1, *, rank="any") -> Fault:
-    """The rank goes on without its n-th call of this name."""
-    return _fault("skip", call, nth, "rank", rank)
+def preempt(**moment: Unpack[Moment]) -> Fault:
+    """The scheduler ends the whole job."""
+    return _fault("preempt", _moment(**moment))
 
 
-def delay(call: str, nth=1, *, by="30s", rank="any") -> Fault:
-    """The rank waits before its n-th call of this name."""
-    return _fault("delay", call, nth, by, "rank", rank)
+def lose_node(node: Ranks, **moment: Unpack[Moment]) -> Fault:
+    """The node and everything on it is lost."""
+    return _fault("lose node", _members(node), _moment(**moment))
 
 
-def flip(call: str, nth=1, *, bit=30, rank="any") -> Fault:
+def swap_ranks(one: int, other: int) -> Fault:
+    """RANK of two processes is exchanged before the start."""
+    return _fault("swap ranks", f"{one},{other}")
+
+
+def set_env(name: str, value: str, *, rank: Ranks = "any") -> Fault:
+    """An environment variable has another value before the start."""
+    return _fault("set", f"{name}={_word(value)}", "rank", _members(rank))
+
+
+def unset(name: str, *, rank: Ranks = "any") -> Fault:
+    """An environment variable is missing before the start."""
+    return _fault("unset", name, "rank", _members(rank))
+
+
+# ── Calls: the rank's n-th of this name
+
+def skip(call: str, nth: int = 1, *, rank: Ranks = "any") -> Fault:
+    """The rank goes on without the call."""
+    return _fault("skip", call, nth, "rank", _members(rank))
+
+
+def delay(call: str, nth: int = 1, *, by: str = "30s", rank: Ranks = "any") -> Fault:
+    """The rank waits before the call."""
+    return _fault("delay", call, nth, by, "rank", _members(rank))
+
+
+def fail(call: str, nth: int = 1, *, answer: str | None = None, rank: Ranks = "any") -> Fault:
+    """The call is not made, and answers an error: system_error, remote_error, timeout, …"""
+    return _fault("fail", call, nth, _values(answer=answer), "rank", _members(rank))
+
+
+def hang(call: str, nth: int = 1, *, rank: Ranks = "any") -> Fault:
+    """The call begins and never completes."""
+    return _fault("hang", call, nth, "rank", _members(rank))
+
+
+def flip(call: str, nth: int = 1, *, bit: int = 30, rank: Ranks = "any") -> Fault:
     """One bit of what the rank contributes to the call is flipped: element × 64 + bit."""
-    return _fault("flip bit", bit, "of", call, nth, "rank", rank)
+    return _fault("flip bit", bit, "of", call, nth, "rank", _members(rank))
 
 
-def disk_full(**moment) -> Fault:
-    """Writes of checkpoints find no space."""
-    return _fault("disk full", _moment(**moment))
+def resize(call: str, nth: int = 1, *, by: int = -1, rank: Ranks = "any") -> Fault:
+    """The call moves so many elements more, or fewer."""
+    return _fault("resize", call, nth, "by", by, "rank", _members(rank))
 
 
-def unset(name: str, *, rank="any") -> Fault:
-    """An environment variable is missing."""
-    return _fault("unset", name, "rank", rank)
+def retype(call: str, nth: int = 1, *, to: str = "f16", rank: Ranks = "any") -> Fault:
+    """The call moves elements of another type: i8, i32, i64, f16, bf16, f32, f64."""
+    return _fault("retype", call, nth, "to", to, "rank", _members(rank))
+
+
+def swap_call(call: str, nth: int = 1, *, rank: Ranks = "any") -> Fault:
+    """The call changes places with the rank's next one in that group."""
+    return _fault("swap call", call, nth, "rank", _members(rank))
+
+
+# ── Files. `path`: a part of the file's path; without it, every file
+
+def disk_full(path: str | None = None, **moment: Unpack[Span]) -> Fault:
+    """Writes find no space."""
+    return _fault("disk full", _values(path=path), _moment(**moment))
+
+
+def slow_disk(factor: float = 10, path: str | None = None, **moment: Unpack[Span]) -> Fault:
+    """Reads and writes take `factor` times as long."""
+    return _fault(f"slow disk x{factor}", _values(path=path), _moment(**moment))
+
+
+def tear_write(path: str | None = None, *, keeps: int = 1, **moment: Unpack[Moment]) -> Fault:
+    """The next write keeps only its beginning, and reports success."""
+    return _fault("tear write", _values(path=path, keeps=keeps), _moment(**moment))
+
+
+def lose_write(path: str | None = None, **moment: Unpack[Moment]) -> Fault:
+    """The next write is lost, and reports success."""
+    return _fault("lose write", _values(path=path), _moment(**moment))
+
+
+def corrupt_checkpoint(path: str | None = None, *, how: str = "flip", **moment: Unpack[Moment]) -> Fault:
+    """A stored file is changed: flip, truncate, swap or delete."""
+    return _fault("corrupt checkpoint", _values(path=path, how=how), _moment(**moment))
+
+
+# ── Network. Without `other`, all links of the first node
+
+def cut_link(one: int, other: int | None = None, *, how: str = "silent", **moment: Unpack[Span]) -> Fault:
+    """The link carries nothing any more. how="reset": connections break at once."""
+    return _fault("cut", _link(one, other), f"how={how}", _moment(**moment))
+
+
+def slow_link(one: int, other: int | None = None, *, factor: float = 10, latency: str | None = None,
+              **moment: Unpack[Span]) -> Fault:
+    """The link has so many times less bandwidth, and every message so much more latency."""
+    return _fault("slow", _link(one, other), f"x{factor}", _values(latency=latency), _moment(**moment))
+
+
+def partition(node: Ranks, **moment: Unpack[Span]) -> Fault:
+    """These nodes and all others cannot reach each other."""
+    return _fault("partition node", _members(node), _moment(**moment))
+
+
+# ── Devices, with run(gpus=)
+
+def limit_memory(bytes: str, rank: Ranks = "any", **moment: Unpack[Span]) -> Fault:
+    """The device has so much memory: "1GiB"."""
+    return _fault("limit memory", _values(bytes=bytes), "rank", _members(rank), _moment(**moment))
+
+
+def throttle(rank: Ranks = "any", *, factor: float = 1.5, why: str = "thermal", **moment: Unpack[Span]) -> Fault:
+    """The device slows down, and reports why: thermal, power or hardware."""
+    return _fault("throttle rank", _members(rank), f"x{factor}", f"why={why}", _moment(**moment))
+
+
+def xid(number: int = 79, rank: Ranks = "any", **moment: Unpack[Moment]) -> Fault:
+    """The device reports an XID error, and every later call on it fails."""
+    return _fault("xid", f"xid={number}", "rank", _members(rank), _moment(**moment))
 
 
 def recovers(within: str | None = None) -> Expectation:
@@ -151,7 +332,7 @@ class Result:
     met: bool | None
     again: str
     trace_hash: str
-    raw: dict = field(repr=False)
+    raw: dict[str, Any] = field(repr=False)
     _evidence: str = field(repr=False, default="")
 
     @property
@@ -160,15 +341,15 @@ class Result:
         return tuple(self.raw["culprit"].get("ranks", ()))
 
     @property
-    def evidence(self) -> Iterator[dict]:
+    def evidence(self) -> Iterator[dict[str, Any]]:
         """The events of the run, in order of time; each has t (nanoseconds), rank and kind."""
         for line in self._evidence.splitlines():
             event = json.loads(line)
             if "kind" in event:
                 yield event
 
-    def to_pandas(self):
-        """The events as a pandas.DataFrame."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """The events as a table: a row for each event, a column for each field."""
         import pandas
 
         return pandas.DataFrame(list(self.evidence))
@@ -182,12 +363,16 @@ class Result:
 
 
 def run(command: Sequence[str], faults: Sequence[Fault | str] = (), expect: Expectation | None = None, *,
-        ranks: int | None = None, nodes: int | None = None, seed: int = 1, gpus: int = 0, cwd: str | os.PathLike | None = None,
+        ranks: int | None = None, nodes: int | None = None, seed: int = 1, gpus: int = 0, gpu: str | None = None,
+        compute: str | None = None, real_limit: int | None = None, cwd: str | os.PathLike[str] | None = None,
         program: str = "deadrank", timeout: float = 600) -> Result:
     """Plays `command` (["torchrun", …, "train.py"]) with these faults on the simulated cluster.
 
-    `ranks` replaces the command's number, `nodes` spreads them evenly. Takes at least one fault. Raises NotAsExpected where `expect` is not met, Trouble where it cannot be played, and
-    subprocess.TimeoutExpired after `timeout` seconds of real time. The files that the program writes are put back.
+    `ranks` replaces the command's number, `nodes` spreads them evenly. `gpus` simulated GPUs are of the model `gpu`.
+    `compute`: virtual time that a rank computes in each step, such as "20ms". A rank that makes no call for `real_limit`
+    seconds of real time makes the run unknown. Takes at least one fault. Raises NotAsExpected where `expect` is not met,
+    Trouble where it cannot be played, and subprocess.TimeoutExpired after `timeout` seconds of real time. The files that
+    the program writes are put back.
     """
     __tracebackhide__ = True  # pytest shows the story, not this function
     lines = [one.line if isinstance(one, Fault) else one for one in faults]
@@ -195,12 +380,11 @@ def run(command: Sequence[str], faults: Sequence[Fault | str] = (), expect: Expe
         raise ValueError("there is no fault; deadrank watch --simulated plays a program without one")
     with tempfile.TemporaryDirectory(prefix="deadrank-") as kept:
         words = [program, "inject", "--json", "--record", kept, "--seed", str(seed)]
-        if ranks is not None:
-            words += ["--ranks", str(ranks)]
-        if nodes is not None:
-            words += ["--nodes", str(nodes)]
-        if gpus:
-            words += ["--gpus", str(gpus)]
+        options = {"ranks": ranks, "nodes": nodes, "gpus": gpus or None, "gpu": gpu, "compute": compute,
+                   "real-limit": real_limit}
+        for name, value in options.items():
+            if value is not None:
+                words += [f"--{name}", str(value)]
         if expect is not None:
             words += ["--expect", expect.wanted]
             if expect.within is not None:
