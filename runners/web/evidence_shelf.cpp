@@ -3,6 +3,7 @@
 #include "runners/web/evidence_shelf.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "results/reports/run_view.h"
 
