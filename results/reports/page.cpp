@@ -156,7 +156,8 @@ void Page::show_moments(const MomentMap& map) {
                              {"again", cell->again},
                              {"case", number}});
         }
-        rows.push_back({{"fault", row.fault}, {"ranks", row.ranks}, {"cells", std::move(cells)}});
+        rows.push_back(
+            {{"fault", row.fault}, {"ranks", row.ranks}, {"runs", row.runs}, {"cells", std::move(cells)}});
     }
     moments_ = escaped(dumped({{"columns", map.columns}, {"rows", std::move(rows)}}));
 }

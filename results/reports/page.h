@@ -44,6 +44,7 @@ struct MomentCell {
 struct MomentRow {
     std::string fault, ranks;  // "kill", "rank 3"
     std::vector<std::optional<MomentCell>> cells;
+    std::size_t runs = 1;  // that each cell stands for: one for each rank of the row
 };
 struct MomentMap {
     std::vector<std::string> columns;  // "all_reduce 7, step 2"

@@ -310,15 +310,21 @@ Json arrows_of(const std::vector<Group>& groups) {
     return arrows;
 }
 
-// The last moment at which a standstill was visible: the end, or just before the first rank gave up.
-Time moment_of(const Evidence& evidence) {
-    Time first_exit = never;
+// Moments at which a standstill may be visible: the end, and just before ranks gave up. The first that died
+// may be the one for which the others then wait: rank 3 is killed at 1 s, and the watchdog of the others ends
+// them at 601 s.
+std::vector<Time> moments_of(const Evidence& evidence) {
+    constexpr std::size_t most = 8;
+    std::set<Time> ends;
     for (const Event* event : evidence.each<RankExit>()) {
         const auto* exit = event->as<RankExit>();
-        if (exit->code != 0 || exit->signal != 0) first_exit = std::min(first_exit, event->at);
+        if (exit->code != 0 || exit->signal != 0) ends.insert(event->at);
     }
-    for (const Event* event : evidence.each<CommAbort>()) first_exit = std::min(first_exit, event->at);
-    return first_exit == never ? evidence.observed_until() : first_exit - Time{1};
+    for (const Event* event : evidence.each<CommAbort>()) ends.insert(event->at);
+    std::vector<Time> moments = {evidence.observed_until()};
+    for (const Time end : ends)
+        if (moments.size() <= most) moments.push_back(end - Time{1});
+    return moments;
 }
 
 // "rank 1 waits … ", "rank 2 waits …" with the same words become one line.
@@ -386,7 +392,7 @@ Json waits_at(const Evidence& evidence, Time when) {
 Json waits_view(const Evidence& evidence, const Truth* truth) {
     const Time shortest = std::min<Time>(evidence.facts<Lives>().hang_after(), std::chrono::seconds(5));
     Json view = empty_waits();
-    for (const Time when : {evidence.observed_until(), moment_of(evidence)}) {
+    for (const Time when : moments_of(evidence)) {
         Json found = long_waits_at(evidence, when, shortest, never);
         if (found["groups"].empty()) continue;
         view = std::move(found);

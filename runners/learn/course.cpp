@@ -66,6 +66,11 @@ Challenge make_number_challenge(std::string asks, std::vector<std::int32_t> numb
 
 }  // namespace
 
+bool asks_for_step(const scenarios::Scenario& scenario) {
+    return scenario.expect.asks_for(BlameField::step) ||
+           results::lowered(scenario.teach.question).find("since when") != std::string::npos;
+}
+
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial) {
     std::vector<Challenge> challenges;
@@ -82,8 +87,7 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
             make_number_challenge(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?",
                                   culprit.nodes, scenarios::cluster_number(plan, "nodes", 1) - 1));
     }
-    const bool dated = results::lowered(scenario.teach.question).find("since when") != std::string::npos;
-    if ((expect.asks_for(BlameField::step) || dated) && culprit.step) {
+    if (asks_for_step(scenario) && culprit.step) {
         challenges.push_back(make_number_challenge("Since which step? Steps count from 0.",
                                                    {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }

@@ -41,6 +41,9 @@ private:
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 
+// Whether a learner must say since which step: the alarm must name it, or the question asks for it.
+bool asks_for_step(const scenarios::Scenario& scenario);
+
 // From scenarios to lessons: their order, and the run that each is made from.
 // By skill, each before those that build on it; of one skill, short lessons first.
 void in_course_order(std::vector<scenarios::Scenario>& scenarios);

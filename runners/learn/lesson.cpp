@@ -141,7 +141,8 @@ std::string launcher_words(scenarios::LauncherKind launcher) {
     return {};
 }
 
-// Who would end the job, and when: without it a reader cannot tell a hang from patience.
+}  // namespace
+
 std::string watched_words(const scenarios::Plan& plan) {
     if (plan.workload_kind == scenarios::release_workload) return "torchrun starts the ranks";
     using scenarios::LibraryKind;
@@ -152,6 +153,8 @@ std::string watched_words(const scenarios::Plan& plan) {
     return words + fmt::format("; {} ends a collective after {}",
                                gloo ? "gloo" : "the watchdog of ProcessGroupNCCL", results::duration_text(bound));
 }
+
+namespace {
 
 std::string noticed_words(const results::Judgement& judgement) {
     const results::Finding* finding = judgement.answering();
@@ -296,9 +299,7 @@ std::vector<std::string> seen_in(const Evidence& evidence, const Evidence* good)
 
 // ── The program as its ranks ran it, and both timelines.
 
-namespace {
-
-results::reports::Clue program_clue(const scenarios::Scenario& scenario, std::string& patch) {
+results::reports::Clue program_clue(const scenarios::Scenario& scenario) {
     results::reports::Clue clue{"the program, as every rank ran it", {}};
     const auto program = scenario.workload.find("program");
     if (scenario.workload_kind != scenarios::python_workload || program == scenario.workload.end() ||
@@ -309,7 +310,6 @@ results::reports::Clue program_clue(const scenarios::Scenario& scenario, std::st
         const auto patched = scenarios::apply_patch(text, scenario.bug.patch);
         if (!patched) return clue;
         text = *patched;
-        patch = scenario.bug.patch;
     }
     int number = 0;
     std::string_view rest = text;
@@ -323,6 +323,8 @@ results::reports::Clue program_clue(const scenarios::Scenario& scenario, std::st
     }
     return clue;
 }
+
+namespace {
 
 // A patch that adds the bug, as the one that takes it away.
 std::string reversed(std::string_view patch) {
@@ -389,9 +391,10 @@ scenarios::Result<Lesson> make_lesson(const scenarios::Scenario& scenario,
     lesson.job = job_words(trial.fault->plan);
     lesson.watched = watched_words(trial.fault->plan);
     lesson.clues = results::reports::clues(evidence, good);
-    std::string patch;
-    if (auto program = program_clue(scenario, patch); !program.lines.empty()) lesson.clues.push_back(std::move(program));
-    lesson.patch = reversed(patch);
+    if (auto program = program_clue(scenario); !program.lines.empty()) {
+        lesson.clues.push_back(std::move(program));
+        lesson.patch = reversed(scenario.bug.patch);
+    }
     lesson.question = scenario.teach.question.empty() ? "What is wrong here, and how do you know?"
                                                       : scenario.teach.question;
     lesson.hints = scenario.teach.hints;

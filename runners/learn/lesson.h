@@ -70,6 +70,12 @@ std::pair<std::string, std::string> parts_of_story(std::string_view sees);
 // What a run shows in sentences: how far it came, how it ended, how fast it was beside the good run.
 std::vector<std::string> seen_in(const results::Evidence& evidence, const results::Evidence* good);
 
+// Who would end the job, and when: without it a reader cannot tell a hang from patience.
+std::string watched_words(const scenarios::Plan& plan);
+
+// The lines of a scenario's program as every rank ran it, with the bug. None if the workload is no program.
+results::reports::Clue program_clue(const scenarios::Scenario& scenario);
+
 // What a beginner must know to read the clues.
 const std::vector<std::string>& primer();
 

@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "results/judging/reaction.h"
+#include "runners/pipeline/run_files.h"
 #include "runners/web/http_answers.h"
+#include "runners/web/knobs.h"
 #include "runners/web/workbench_page.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::runners::web {
@@ -28,10 +34,9 @@ struct Classroom::Progress {
     std::size_t hints = 0;
     int wrong_guesses = 0, wrong_fixes = 0;
     bool found = false, fixed = false;
-    int job = 0;            // the try of a fix that is played
-    std::size_t tried = 0;  // that fix
-    std::string last_try;   // what came of the last one
-    double seconds = 0;     // from joining to the fix
+    std::optional<std::size_t> trying;  // the fix that is played
+    std::string last_try;               // what came of the last one
+    double seconds = 0;                 // from joining to the fix
 
     // What the whole bug is still worth. Half of it is for finding it, half for the fix.
     int worth(const Puzzle& puzzle, const Prices& prices) const {
@@ -50,9 +55,32 @@ struct Classroom::Learner {
     std::vector<Progress> progress;
 };
 
+// A fix of a puzzle that somebody tried. Equal tries are one run, whoever tries.
+struct FixTry {
+    int job = 0;
+    enum class State { playing, not_played, wrong, right } state = State::playing;
+    std::string says;
+};
+
+namespace {
+
+// All tries of a class may wait or be kept: a learner is never refused because others try something else.
+JobLimits limits_for(JobLimits limits, const std::vector<Puzzle>& puzzles) {
+    std::size_t tries = 0;
+    for (const Puzzle& puzzle : puzzles) tries += puzzle.fixes.size();
+    limits.waiting_most = std::max(limits.waiting_most, tries);
+    limits.kept = std::max(limits.kept, tries);
+    return limits;
+}
+
+}  // namespace
+
 struct Classroom::Parts {
     Parts(const Library& library_, std::vector<Puzzle> puzzles_, Options options_)
-        : library(library_), puzzles(std::move(puzzles_)), options(std::move(options_)), jobs(options.jobs) {}
+        : library(library_),
+          puzzles(std::move(puzzles_)),
+          options(std::move(options_)),
+          jobs(limits_for(options.jobs, puzzles)) {}
 
     HttpResponse of_learner(const HttpRequest& request, const Target& target);
     HttpResponse of_teacher(const Target& target);
@@ -60,8 +88,10 @@ struct Classroom::Parts {
     HttpResponse act(const std::string& what, const Json& body);
     void look(const Json& body, const Puzzle& puzzle, Progress& progress) const;
     void guess(const Json& body, const Puzzle& puzzle, Progress& progress) const;
-    Result<void> try_fix(const Json& body, const Puzzle& puzzle, Progress& progress);
-    void follow_try(const Learner& learner, const Puzzle& puzzle, Progress& progress);
+    Result<void> try_fix(const Json& body, std::size_t number, Progress& progress);
+    Result<FixTry> start_try(const Puzzle& puzzle, const Fix& fix);
+    void settle(const Puzzle& puzzle, std::size_t fix, FixTry& one) const;
+    void follow_try(const Learner& learner, std::size_t number, Progress& progress);
 
     Learner* learner_of(const std::string& key);
     Json view_of(Learner& learner);
@@ -74,6 +104,7 @@ struct Classroom::Parts {
     const Options options;
     std::mutex mutex;
     std::vector<Learner> learners;  // in order of joining
+    std::map<std::pair<std::size_t, std::size_t>, FixTry> tries;  // by puzzle and fix
     Jobs jobs;
 };
 
@@ -90,6 +121,12 @@ std::string name_in(const Json& body) {
     if (name.size() > letters_of_name) name.resize(letters_of_name);
     while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80) name.pop_back();
     return name;
+}
+
+std::vector<std::string> texts_of(const std::vector<Fix>& fixes) {
+    std::vector<std::string> words;
+    for (const Fix& fix : fixes) words.push_back(fix.says);
+    return words;
 }
 
 // A cell that no spreadsheet takes for a formula.
@@ -136,59 +173,123 @@ void Classroom::Parts::guess(const Json& body, const Puzzle& puzzle, Progress& p
     const auto& culprits = puzzle.culprits;
     const bool right_rank =
         culprits.empty() || std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
-    progress.found = right_rank && text_in(body, "cause") == puzzle.cause;
+    const bool right_step =
+        !puzzle.step || number_in(body, "step", UINT64_MAX) == static_cast<std::uint64_t>(*puzzle.step);
+    progress.found = right_rank && right_step && text_in(body, "cause") == puzzle.cause;
     if (!progress.found) ++progress.wrong_guesses;
 }
 
-// Each try is a run of its own, under a seed that was not played before.
-Result<void> Classroom::Parts::try_fix(const Json& body, const Puzzle& puzzle, Progress& progress) {
-    const std::uint64_t fix = number_in(body, "fix", puzzle.fixes.size());
-    if (progress.fixed || progress.job != 0 || fix >= puzzle.fixes.size()) return {};
-    const Subject subject{.id = puzzle.scenario,
-                          .seed = puzzle.seed + 1 + static_cast<std::uint64_t>(progress.wrong_fixes)};
+// The bug's own fix is its healed run. Of any other, the settings that it changes are put into the scenario,
+// whose bug stays. All learners try under one seed, which is not the one that they were shown.
+Result<FixTry> Classroom::Parts::start_try(const Puzzle& puzzle, const Fix& fix) {
+    Subject subject{.id = puzzle.scenario, .seed = puzzle.seed + 1};
+    if (&fix != &puzzle.fixes[puzzle.right_fix]) {
+        if (fix.settings.empty())
+            return FixTry{
+                .state = FixTry::State::wrong,
+                .says =
+                    "not played: nothing in this job is what this change would alter, so the trouble stays"};
+        auto text = scenarios::read_text(file_of(library, subject));
+        for (const auto& [path, value] : fix.settings)
+            if (text) text = set_in_text(*text, path, value);
+        if (!text) return tl::unexpected(text.error());
+        subject.text = std::move(*text);
+    }
     auto order = make_order(library, subject, {.kind = JobKind::run}, options.order);
     if (!order) return tl::unexpected(order.error());
     const auto number = jobs.add(std::move(*order));
     if (!number) return tl::unexpected(number.error());
-    progress.job = *number;
-    progress.tried = fix;
+    return FixTry{.job = *number};
+}
+
+Result<void> Classroom::Parts::try_fix(const Json& body, std::size_t number, Progress& progress) {
+    const Puzzle& puzzle = puzzles[number];
+    const std::uint64_t fix = number_in(body, "fix", puzzle.fixes.size());
+    if (progress.fixed || progress.trying || fix >= puzzle.fixes.size()) return {};
+    const std::pair key(number, static_cast<std::size_t>(fix));
+    const auto known = tries.find(key);
+    if (known == tries.end() || known->second.state == FixTry::State::not_played) {
+        auto started = start_try(puzzle, puzzle.fixes[fix]);
+        if (!started) return tl::unexpected(started.error());
+        tries[key] = std::move(*started);
+    }
+    progress.trying = fix;
     return {};
 }
 
-// The right fix is the healed run; with a wrong one the fault is still there.
-void Classroom::Parts::follow_try(const Learner& learner, const Puzzle& puzzle, Progress& progress) {
-    if (progress.job == 0) return;
-    const auto view = jobs.find(progress.job);
+namespace {
+
+// What a run with changed settings did: whether anything rings, and whether it completed.
+FixTry judge_changed(const Json& line, const std::filesystem::path& runs) {
+    const Json findings = line.value("findings", Json::array());
+    const RunDirectory files(runs, text_in(line, "scenario"), number_in(line, "seed", 1));
+    const auto verdict = scenarios::read_text(files.of(scenarios::Variant::fault) / "verdict.json");
+    const Json judged = Json::parse(verdict.value_or("{}"), nullptr, false);
+    const Json fault = judged.is_object() ? judged.value("fault", Json::object()) : Json::object();
+    const std::string reaction = fault.is_object() ? text_in(fault, "reaction") : "";
+    if (reaction.empty())
+        return {.state = FixTry::State::wrong, .says = "played with this change: the job does not start"};
+    if (!findings.empty()) {
+        std::set<std::string> symptoms;
+        for (const Json& finding : findings) {
+            std::string symptom = text_in(finding, "symptom");
+            std::replace(symptom.begin(), symptom.end(), '_', ' ');
+            symptoms.insert(std::move(symptom));
+        }
+        return {.state = FixTry::State::wrong,
+                .says = fmt::format("played with this change: detectors still report {}",
+                                    fmt::join(symptoms, ", "))};
+    }
+    using results::Reaction;
+    const bool well = reaction == results::name_of(Reaction::completed) ||
+                      reaction == results::name_of(Reaction::restarted);
+    if (!well)
+        return {.state = FixTry::State::wrong,
+                .says = "played with this change: no detector rings, and the job is not well"};
+    return {.state = FixTry::State::right, .says = "played with this change: the trouble is gone"};
+}
+
+}  // namespace
+
+void Classroom::Parts::settle(const Puzzle& puzzle, std::size_t fix, FixTry& one) const {
+    if (one.state != FixTry::State::playing) return;
+    const auto view = jobs.find(one.job);
     if (view && (view->state == JobState::waiting || view->state == JobState::running)) return;
-    const auto result = jobs.result(progress.job);
-    progress.job = 0;
-    if (!result) {
-        progress.last_try =
-            "the run could not be played: " + (view ? view->trouble : std::string("it is gone"));
-        return;
+    const auto result = jobs.result(one.job);
+    const Json line =
+        result ? Json::parse(result->out.substr(0, result->out.find('\n')), nullptr, false) : Json();
+    if (!line.is_object() && fix != puzzle.right_fix && view && view->state == JobState::failed) {
+        one = {.state = FixTry::State::wrong, .says = "not played: this job cannot run with this change"};
+    } else if (!line.is_object()) {
+        // The program's own words could name the scenario.
+        one = {.state = FixTry::State::not_played, .says = "the run could not be played; ask your teacher"};
+    } else if (fix != puzzle.right_fix) {
+        one = judge_changed(line, result->place.path() / kept_runs);
+    } else if (text_in(line, "healed") == name_of(results::Verdict::pass)) {
+        one = {.state = FixTry::State::right, .says = "played with the fix: the trouble is gone"};
+    } else {
+        one = {.state = FixTry::State::not_played,
+               .says = "played with the fix, but its verdict is not a pass; ask your teacher"};
     }
-    const Json line = Json::parse(result->out.substr(0, result->out.find('\n')), nullptr, false);
-    const bool quiet = line.is_object() && text_in(line, "healed") == name_of(results::Verdict::pass);
-    if (progress.tried == puzzle.right_fix && quiet) {
-        progress.fixed = true;
-        progress.seconds = std::chrono::duration<double>(Clock::now() - learner.joined).count();
-        progress.last_try = "played with the fix: the trouble is gone";
-        return;
-    }
-    if (progress.tried == puzzle.right_fix) {
-        progress.last_try = "played with the fix, but its verdict is not a pass; ask your teacher";
-        return;
-    }
-    ++progress.wrong_fixes;
-    const std::size_t alarms = line.is_object() ? line.value("findings", Json::array()).size() : 0;
-    progress.last_try = fmt::format("played with this change: the trouble is still there, and {} ring",
-                                    alarms == 1 ? "1 detector" : fmt::format("{} detectors", alarms));
+}
+
+void Classroom::Parts::follow_try(const Learner& learner, std::size_t number, Progress& progress) {
+    if (!progress.trying) return;
+    FixTry& one = tries[{number, *progress.trying}];
+    settle(puzzles[number], *progress.trying, one);
+    if (one.state == FixTry::State::playing) return;
+    progress.trying.reset();
+    progress.last_try = one.says;
+    if (one.state == FixTry::State::wrong) ++progress.wrong_fixes;
+    if (one.state != FixTry::State::right) return;
+    progress.fixed = true;
+    progress.seconds = std::chrono::duration<double>(Clock::now() - learner.joined).count();
 }
 
 Json Classroom::Parts::puzzle_view(std::size_t number, Learner& learner) {
     const Puzzle& puzzle = puzzles[number];
     Progress& progress = learner.progress[number];
-    follow_try(learner, puzzle, progress);
+    follow_try(learner, number, progress);
     Json looks = Json::array();
     for (std::size_t i = 0; i < puzzle.looks.size(); ++i) {
         Json look = {{"title", puzzle.looks[i].title}, {"costs", puzzle.looks[i].costs}};
@@ -199,20 +300,25 @@ Json Classroom::Parts::puzzle_view(std::size_t number, Learner& learner) {
                                          puzzle.hints.begin() + static_cast<std::ptrdiff_t>(progress.hints));
     Json view = {{"number", number},
                  {"sees", puzzle.symptom_seen},
+                 {"reported", puzzle.reported},
+                 {"seen", puzzle.seen},
+                 {"watched", puzzle.watched},
+                 {"program", puzzle.program},
                  {"question", puzzle.question},
                  {"ranks", puzzle.ranks},
                  {"asks_rank", !puzzle.culprits.empty()},
+                 {"asks_step", puzzle.step.has_value()},
                  {"looks", looks},
                  {"hints", hints},
                  {"hints_left", puzzle.hints.size() - progress.hints},
                  {"wrong_guesses", progress.wrong_guesses},
                  {"found", progress.found},
                  {"fixed", progress.fixed},
-                 {"trying", progress.job != 0},
+                 {"trying", progress.trying.has_value()},
                  {"last_try", progress.last_try},
                  {"worth", progress.worth(puzzle, options.prices)},
                  {"points", progress.points(puzzle, options.prices)}};
-    if (progress.found) view["fixes"] = puzzle.fixes;
+    if (progress.found) view["fixes"] = texts_of(puzzle.fixes);
     if (progress.fixed) {
         view["answer"] = puzzle.answer;
         view["why"] = puzzle.why;
@@ -234,7 +340,7 @@ HttpResponse Classroom::Parts::act(const std::string& what, const Json& body) {
     if (number >= puzzles.size()) return error_answer(400, "there is no such bug in this class");
     const Puzzle& puzzle = puzzles[number];
     Progress& progress = learner->progress[number];
-    follow_try(*learner, puzzle, progress);
+    follow_try(*learner, number, progress);
     if (what == "look") {
         look(body, puzzle, progress);
     } else if (what == "hint") {
@@ -243,7 +349,7 @@ HttpResponse Classroom::Parts::act(const std::string& what, const Json& body) {
         guess(body, puzzle, progress);
     } else if (what == "fix") {
         if (!progress.found) return error_answer(409, "find rank and cause first");
-        if (auto tried = try_fix(body, puzzle, progress); !tried) return error_answer(tried.error(), 429);
+        if (auto tried = try_fix(body, number, progress); !tried) return error_answer(tried.error(), 429);
     } else {
         return error_answer(404, "there is no such route");
     }
@@ -275,7 +381,7 @@ Json Classroom::Parts::board() {
         int sum = 0;
         for (std::size_t i = 0; i < puzzles.size(); ++i) {
             Progress& progress = learner.progress[i];
-            follow_try(learner, puzzles[i], progress);
+            follow_try(learner, i, progress);
             const int points = progress.points(puzzles[i], options.prices);
             sum += points;
             cells.push_back({{"looks", progress.looks.size()},
@@ -293,7 +399,8 @@ Json Classroom::Parts::board() {
                         {"seed", puzzle.seed},
                         {"culprits", puzzle.culprits},
                         {"cause", puzzle.cause},
-                        {"fix", puzzle.fixes[puzzle.right_fix]},
+                        {"step", puzzle.step ? Json(*puzzle.step) : Json()},
+                        {"fix", puzzle.fixes[puzzle.right_fix].says},
                         {"answer", puzzle.answer}});
     }
     return {{"bugs", bugs}, {"learners", rows}};
@@ -304,7 +411,7 @@ std::string Classroom::Parts::csv() {
     for (Learner& learner : learners) {
         for (std::size_t i = 0; i < puzzles.size(); ++i) {
             Progress& progress = learner.progress[i];
-            follow_try(learner, puzzles[i], progress);
+            follow_try(learner, i, progress);
             text += fmt::format("{},{},{},{},{},{},{},{},{:.0f},{}\n", csv_cell(learner.name),
                                 csv_cell(puzzles[i].scenario), progress.looks.size(), progress.hints,
                                 progress.wrong_guesses, progress.wrong_fixes, progress.found, progress.fixed,

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "results/record/blame.h"
@@ -29,15 +31,27 @@ struct Look {
     std::string shows;  // JSON: {lines} or {run} or {waits}
 };
 
+// A repair that a learner may choose.
+struct Fix {
+    std::string says;
+    // What it changes in this job, as path and TOML: {"cluster.launcher", "\"torchrun\""}. Of the bug's own
+    // fix, which is its healed run, nothing.
+    std::vector<std::pair<std::string, std::string>> settings;
+};
+
 // One bug of the class as it is played and asked about. What a learner has not found yet is never sent.
 struct Puzzle {
     std::string scenario, symptom_seen, question;
+    std::string watched, reported;     // who bounds a wait; what only the bug's report says
+    std::vector<std::string> seen;     // what the run shows, in sentences
+    std::vector<std::string> program;  // its lines, as every rank ran it; empty: the workload is no program
     std::uint64_t seed = 1;
     std::vector<std::string> hints;
     std::vector<Look> looks;
     std::vector<results::Rank> culprits;  // empty: no rank is asked for
+    std::optional<std::int64_t> step;     // absent: no step is asked for
     std::string cause;                    // id
-    std::vector<std::string> fixes;       // one of them is right
+    std::vector<Fix> fixes;               // one of them is the bug's own
     std::size_t right_fix = 0;
     std::string answer, why;
     std::int64_t ranks = 0;
@@ -57,7 +71,7 @@ public:
     struct Options {
         std::string learners, teacher;  // the random parts of their addresses
         OrderOptions order;
-        JobLimits jobs;
+        JobLimits jobs;  // how many may wait follows from the puzzles: equal tries are one run
         Prices prices;
         std::size_t learners_most = 200;
     };

@@ -86,7 +86,7 @@ std::string trouble_of(const BoundedAnswer& answer, JobState state, const std::f
 
 }  // namespace
 
-Jobs::Jobs(const JobLimits& limits) : limits_(limits) {
+Jobs::Jobs(const JobLimits& limits, Done done) : limits_(limits), done_(std::move(done)) {
     for (std::size_t i = 0; i < limits_.at_once; ++i) workers_.emplace_back([this] { work(); });
 }
 
@@ -193,6 +193,7 @@ void Jobs::work() {
             job->begin = Clock::now();
         }
         play(*job);
+        if (done_ && job->result) done_(job->result);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -59,7 +60,17 @@ struct JobView {
 // Safe to use from several threads. The destructor ends all jobs and their processes.
 class Jobs {
 public:
-    explicit Jobs(const JobLimits& limits);
+    // What a job that is done wrote to its standard output, and where its files are. They stay there as long
+    // as the result is held.
+    struct Result {
+        JobKind kind = JobKind::run;
+        std::string out;
+        results::processes::PrivateDirectory place;
+    };
+    using Done = std::function<void(const std::shared_ptr<const Result>&)>;
+
+    // `done` is called for each job that has a result, on the thread that played it.
+    explicit Jobs(const JobLimits& limits, Done done = {});
     ~Jobs();
     Jobs(const Jobs&) = delete;
     Jobs& operator=(const Jobs&) = delete;
@@ -70,13 +81,7 @@ public:
     // Returns false if there is no such job. One that has ended stays as it is.
     bool cancel(int number);
 
-    // What a job that is done wrote to its standard output, and where its files are. They stay there as long
-    // as the result is held. Null if it has no result.
-    struct Result {
-        JobKind kind = JobKind::run;
-        std::string out;
-        results::processes::PrivateDirectory place;
-    };
+    // Null if it has no result.
     std::shared_ptr<const Result> result(int number) const;
 
 private:
@@ -88,6 +93,7 @@ private:
     std::shared_ptr<Job> job(int number) const;
 
     const JobLimits limits_;
+    const Done done_;
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     std::list<std::shared_ptr<Job>> jobs_;  // by number

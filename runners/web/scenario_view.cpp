@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runners/learn/lesson.h"
 #include "runners/web/knobs.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/python_program.h"
@@ -61,6 +62,13 @@ Json scenario_row(const scenarios::Scenario& scenario, const scenarios::Taxonomy
             {"real_code", scenario.workload_kind == scenarios::python_workload}};
 }
 
+// The program as every rank runs it, and the patch that put the bug in. Null if the workload is no program.
+Json program_view(const scenarios::Scenario& scenario) {
+    const auto program = learn::program_clue(scenario);
+    if (program.lines.empty()) return nullptr;
+    return {{"lines", program.lines}, {"patch", scenario.bug.patch}};
+}
+
 Json knob_view(const Knob& knob) {
     Json view = {{"path", knob.path}, {"part", knob.part},       {"name", knob.name},  {"what", knob.what},
                  {"type", knob.type}, {"written", knob.written}, {"value", knob.value}};
@@ -108,6 +116,7 @@ Json check_view(std::string_view text, const std::filesystem::path& file, scenar
     view["expected_symptom"] = scenario->expect.symptom;
     view["fix"] = scenario->heal.says;
     view["knobs"] = std::move(knobs);
+    view["program"] = program_view(*scenario);
     view["plan"] = scenarios::to_toml(trial->fault);
     return view;
 }

@@ -3,24 +3,20 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "results/record/evidence.h"
 #include "results/reports/page.h"
-#include "results/reports/run_view.h"
 #include "runners/pipeline/build.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/token.h"
 #include "runners/web/http_answers.h"
 #include "runners/web/knobs.h"
 #include "runners/web/orders.h"
-#include "runners/web/workbench_page.h"
 #include "runners/web/scenario_view.h"
+#include "runners/web/workbench_page.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::web {
@@ -52,7 +48,8 @@ constexpr std::array<Route, 13> routes = {{
     {"GET", "api/catalog", "", "classes, stages, symptoms, causes, and every scenario with its words"},
     {"GET", "api/scenario?id=ID", "", "the text of a scenario: {id, text}"},
     {"POST", "api/check", "{id, text, seed}",
-     "{problems: [{line, column, what, remedy}]}; without problems also ranks, knobs and the plan"},
+     "{problems: [{line, column, what, remedy}]}; without problems also ranks, knobs, the plan and the "
+     "program"},
     {"POST", "api/set", "{text, path, value}", "the text with one setting changed: {text}"},
     {"POST", "api/token", "{token}",
      "the scenario and the seed of a replay token, and whether it is known here"},
@@ -76,39 +73,6 @@ HttpResponse list_routes() {
     return answer_of(200, results::reports::dumped(rows), json_type);
 }
 
-}  // namespace
-
-// ── The evidence of runs that were looked at last, for questions about single moments.
-
-class EvidenceShelf {
-public:
-    // Errors: io, bad_input.
-    Result<Json> waits(int job, const std::filesystem::path& file, results::Time when) {
-        const std::lock_guard lock(mutex_);
-        const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                        [&](const Kept& one) { return one.job == job && one.file == file; });
-        if (found != kept_.end()) return results::reports::waits_at(found->evidence, when);
-        auto evidence = results::read_evidence(file);
-        if (!evidence) return tl::unexpected(evidence.error());
-        if (kept_.size() >= kept_most) kept_.pop_front();
-        kept_.push_back({job, file, std::move(*evidence)});
-        return results::reports::waits_at(kept_.back().evidence, when);
-    }
-
-private:
-    struct Kept {
-        int job;
-        std::filesystem::path file;
-        results::Evidence evidence;
-    };
-    static constexpr std::size_t kept_most = 4;
-
-    std::mutex mutex_;
-    std::deque<Kept> kept_;
-};
-
-namespace {
-
 Json job_view(const JobView& job) {
     return {{"job", job.number},           {"kind", scenarios::enum_name(job.kind)},
             {"state", name_of(job.state)}, {"ahead", job.ahead},
@@ -123,7 +87,8 @@ struct Workbench::Parts {
         : library(library_),
           options(std::move(options_)),
           catalog(results::reports::dumped(catalog_view(catalog_, library_.taxonomy))),
-          jobs(options.jobs) {}
+          shelf(options.read),
+          jobs(options.jobs, [this](const auto& result) { read_ahead(result); }) {}
 
     HttpResponse api(const HttpRequest& request, const Target& target);
     HttpResponse scenario(const std::string& id) const;
@@ -133,7 +98,8 @@ struct Workbench::Parts {
     HttpResponse start(const Json& body);
     HttpResponse of_job(const HttpRequest& request, const Target& target);
     static HttpResponse result_of(const Jobs::Result& result);
-    HttpResponse waits_of(int number, const Jobs::Result& result, const Target& target);
+    HttpResponse waits_of(const Jobs::Result& result, const Target& target);
+    void read_ahead(const std::shared_ptr<const Jobs::Result>& result);
 
     const Library& library;
     const WorkbenchOptions options;
@@ -209,19 +175,43 @@ HttpResponse Workbench::Parts::result_of(const Jobs::Result& result) {
     return answer_of(200, fmt::format("{{\"case\":{},\"page\":{}}}\n", line, data), json_type);
 }
 
-HttpResponse Workbench::Parts::waits_of(int number, const Jobs::Result& result, const Target& target) {
+namespace {
+
+// Where a run's files are; nothing if the job was no run.
+std::optional<RunDirectory> files_of(const Jobs::Result& result) {
+    const Json line = Json::parse(result.out.substr(0, result.out.find('\n')), nullptr, false);
+    if (result.kind != JobKind::run || !line.is_object()) return std::nullopt;
+    return RunDirectory(result.place.path() / kept_runs, text_in(line, "scenario"),
+                        number_in(line, "seed", 1));
+}
+
+std::filesystem::path evidence_of(const RunDirectory& files, scenarios::Variant variant) {
+    return files.of(variant) / "evidence.jsonl";
+}
+
+}  // namespace
+
+// The page asks who waits for whom as soon as it shows a run.
+void Workbench::Parts::read_ahead(const std::shared_ptr<const Jobs::Result>& result) {
+    const auto files = files_of(*result);
+    if (!files) return;
+    using scenarios::Variant;
+    shelf.read_ahead({evidence_of(*files, Variant::fault), evidence_of(*files, Variant::healed),
+                      evidence_of(*files, Variant::control)},
+                     result);
+}
+
+HttpResponse Workbench::Parts::waits_of(const Jobs::Result& result, const Target& target) {
     const std::string variant = target.value("variant");
     const auto micros = scenarios::parse_whole(target.value("at"));
     if (!micros || *micros < 0 || *micros > INT64_MAX / 1000)
         return error_answer(400, "'at' is no time in microseconds");
-    Json line = Json::parse(result.out.substr(0, result.out.find('\n')), nullptr, false);
-    if (result.kind != JobKind::run || !line.is_object()) return error_answer(400, "this is no run");
-    const RunDirectory runs(result.place.path() / kept_runs, text_in(line, "scenario"),
-                            number_in(line, "seed", 1));
+    const auto files = files_of(result);
+    if (!files) return error_answer(400, "this is no run");
     const auto which = variant == "control"  ? scenarios::Variant::control
                        : variant == "healed" ? scenarios::Variant::healed
                                              : scenarios::Variant::fault;
-    const auto waits = shelf.waits(number, runs.of(which) / "evidence.jsonl", results::Time{*micros * 1000});
+    const auto waits = shelf.waits(evidence_of(*files, which), results::Time{*micros * 1000});
     return waits ? json_answer(*waits) : error_answer(waits.error(), 404);
 }
 
@@ -241,7 +231,7 @@ HttpResponse Workbench::Parts::of_job(const HttpRequest& request, const Target& 
     const auto result = jobs.result(view->number);
     if (!result) return error_answer(409, "the job has no result", view->trouble);
     if (target.parts[3] == "result") return result_of(*result);
-    if (target.parts[3] == "waits") return waits_of(view->number, *result, target);
+    if (target.parts[3] == "waits") return waits_of(*result, target);
     if (target.parts[3] != report_file) return error_answer(404, "there is no such route");
     const auto page = scenarios::read_text(result->place.path() / report_file);
     if (!page) return error_answer(page.error(), 404);

@@ -7,6 +7,7 @@
 
 #include "runners/pipeline/library.h"
 #include "runners/serve/http.h"
+#include "runners/web/evidence_shelf.h"
 #include "runners/web/jobs.h"
 #include "runners/web/orders.h"
 #include "scenarios/model/plan.h"
@@ -18,6 +19,7 @@ struct WorkbenchOptions {
     OrderOptions order;
     JobLimits jobs;
     scenarios::Capabilities capabilities;  // of the simulator
+    EvidenceShelf::Read read = results::read_evidence;
 };
 
 // A request is longer than this at most: a scenario of 10 MB is refused before it is read.

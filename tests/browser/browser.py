@@ -179,6 +179,9 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def shot(self, path, whole=False):
+        if whole:
+            self.evaluate("scrollTo(0, 0)")  # else what sticks to the top hides the middle
+            self.settle()
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         with open(path, "wb") as out:
             out.write(base64.b64decode(picture["data"]))

@@ -124,6 +124,29 @@ class Check(browser.Check):
         left = self.value(rows % ":not([hidden])")
         self.that(0 < left == bad, f"{bad} rows went badly, {left} are left")
 
+    def watched_run(self):
+        """A program that was only watched: its command and its alarms, and nothing that a scenario has."""
+        names = self.value("[...document.querySelectorAll('#run .facts dt')].map((one) => one.innerText).filter(Boolean)")
+        self.that(names == ["was said", "the job", "see it again"], f"the facts are {names}")
+        self.that(self.text("h1") == self.value("data.cases[0].scenario") != "", f"it is called '{self.text('h1')}'")
+        self.that(self.text("#run .command code").startswith("deadrank watch "), "its command is not there")
+        text = self.text("body")
+        for word in ("with its fault", "healed", "seed", "scenario", "undefined", "null", "?"):
+            self.that(word not in text, f"the page has the word '{word}'")
+        self.that(self.value("!document.querySelector('#matrix a, #run .tabs a, #tally *')"), "it is listed as a trial")
+        alarms = self.value("data.cases[0].runs[0].alarms.map((one) => one.symptom.replaceAll('_', ' '))")
+        self.that(alarms and all(one in text for one in alarms), f"the alarms {alarms} are not told")
+        self.that(self.value(COLORS % ".timeline canvas") >= 4, "the timeline is empty")
+
+    def map_of_moments(self):
+        """The legend counts runs: as many as the headline has."""
+        counts = self.value("[...document.querySelectorAll('#moments .legend span')].map((one) =>"
+                            " Number(one.innerText.split(' ').pop()))")
+        due = int(self.value("data.headline").split()[0])
+        self.that(sum(counts) == due, f"the legend counts {counts}, {sum(counts)} in all, of {due} runs")
+        self.page.click("#moments .moment")
+        self.that(self.text("#moments .command code").startswith("deadrank inject"), "a cell opens no command")
+
 
 def main(path):
     if not browser.program():
@@ -134,10 +157,15 @@ def main(path):
         page.settle()
         check = Check(page)
         cases = check.value("data.cases.length") and check.data_reads_back()
-        if cases:
+        moments = check.value("Boolean(data.moments)")
+        if moments:
+            check.map_of_moments()
+        if cases and check.value("data.cases[0].commands[0]?.startsWith('deadrank watch ')"):
+            check.watched_run()
+        elif cases:
             check.cells_lead_to_their_runs(cases)
             check.answers_to_hand()
-        else:
+        elif not moments:
             check.listen_to_copying()
             check.table_of_standings()
         check.complaints += [f"the page complained: {error}" for error in page.errors]

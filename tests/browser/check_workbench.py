@@ -13,6 +13,12 @@ PLAYED = "bench.view && !bench.job"
 
 
 class Check(browser.Check):
+    pictures = None
+
+    def shot(self, name, whole=True):
+        if self.pictures:
+            self.page.shot(os.path.join(self.pictures, name), whole)
+
     def comes(self, expression, words, seconds=60):
         self.that(self.page.until(expression, seconds), f"{words}; status: '{self.text('#status')}'")
 
@@ -29,6 +35,14 @@ class Check(browser.Check):
         page.click(".scenario[data-id='communication/rank_leaves_all_reduce']")
         self.comes("document.querySelector('h1').innerText === 'The one who never came'", "a click opens no scenario")
         self.comes("document.querySelector('[data-knob=\"fault.0.rank\"]')", "there are no knobs")
+
+    def shows_a_program(self):
+        self.page.type("nav input[type=search]", "finaliser_runs_on_rank_zero_only")
+        self.page.click(".scenario")
+        self.comes("document.querySelector('.program .lines')", "the program of real code is not shown")
+        self.that("          if rank == 0:\n" in self.text(".program .lines"), "its bug is not in it")
+        self.that("-        finalise(step)" in self.text(".patch"), "the patch is not shown")
+        self.page.click("nav .tools button:last-child")
 
     def plays(self):
         self.page.click("#play")
@@ -91,7 +105,7 @@ class Check(browser.Check):
         self.comes("document.querySelectorAll('button.heat').length > 10", "the sweep shows no map", 110)
         self.page.click("button.heat")
         self.that("rank" in self.text(".told") or "job" in self.text(".told"), "a cell tells nothing")
-
+        self.shot("sweep.png")
         self.page.click("#shrink")
         self.comes("/^keeps/.test(document.querySelector('.found dl')?.innerText ?? '')", "nothing is shrunk")
         self.page.type("select[aria-label='What the probe varies']", "workload.steps")
@@ -99,6 +113,7 @@ class Check(browser.Check):
         self.page.type("input[aria-label=to]", "20")
         self.page.click("#probe")
         self.comes("document.querySelectorAll('.probe .point').length > 1", "the probe shows no curve")
+        self.shot("probe.png")
 
     def cancels(self):
         self.page.click("#sweep")
@@ -127,27 +142,30 @@ def main(here, elsewhere, pictures=None):
         print("no Chromium is installed (Debian: chromium-headless-shell)")
         return 77
     complaints = []
-    shot = (lambda page, name, whole=False: page.shot(os.path.join(pictures, name), whole)) if pictures else \
-        (lambda *_: None)
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
+    Check.pictures = pictures
     with browser.Browser(server=here) as page:
         page.visit(here)
         check = Check(page)
         check.comes("window.bench && bench.knobs.knobs", "the page does not start")
+        check.shot("start.png", False)
+        check.shows_a_program()
+        check.shot("program.png")
         check.browses()
         check.plays()
-        shot(page, "played.png", True)
+        check.shot("played.png")
         link = check.value("location.hash")
         check.that(link.startswith("#run=dr1-"), f"the address is {link}")
         check.drags_virtual_time()
-        shot(page, "dragged.png")
+        check.shot("dragged.png")
         check.asks_what_if()
-        shot(page, "compared.png", True)
+        check.shot("compared.png")
         check.turns_a_knob()
         edited = check.value("location.hash")
         check.that("&text=" in edited, f"the address of an edited scenario is {edited[:80]}")
         check.writes_from_nothing()
         check.finds()
-        shot(page, "sweep.png", True)
         check.cancels()
         check.leaves_nothing_behind(here)
         complaints += check.complaints + [f"the page complained: {error}" for error in page.errors]
@@ -159,7 +177,7 @@ def main(here, elsewhere, pictures=None):
         check.that(token and token in link, f"elsewhere it is {token}, not {link}")
         wide = check.value("document.documentElement.scrollWidth")
         check.that(wide <= 390, f"on a phone the page is {wide} wide")
-        shot(page, "phone_dark.png", True)
+        check.shot("phone_dark.png")
         page.evaluate(f"location.hash = {edited!r}")
         check.comes("bench.editor.text.includes('rank = 5 ')", "the text of the link is not shown", 10)
         check.that(check.value("bench.history.length") <= 1, "a text from a link was played unasked")

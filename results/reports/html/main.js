@@ -169,7 +169,8 @@ function start() {
   const tally = ["pass", "fail", "unknown"].filter(count).map((verdict) =>
     element("span", { class: `badge ${verdict}` }, `${mark[verdict]} ${count(verdict)} ${verdict}`));
   const blind = data.cases.some((one) => one.blind);
-  document.getElementById("tally").replaceChildren(...(blind ? [] : tally));
+  // A sweep's page has one run of each way to end: their verdicts do not count its runs.
+  document.getElementById("tally").replaceChildren(...(blind || data.moments ? [] : tally));
   const alone = data.cases.length === 1 && !isJudged(data.cases[0]);
   if (alone) document.getElementById("tally").replaceChildren();
   if (data.cases.length && !blind && !alone) buildMatrix(data.cases);

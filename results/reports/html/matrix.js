@@ -14,7 +14,9 @@ function buildMatrix(cases) {
     if (!scenarios.has(one.scenario)) scenarios.set(one.scenario, []);
     scenarios.get(one.scenario).push(place);
   });
-  const content = [element("p", { class: "key" }, "Each trial: with its fault, without it, with its fix.")];
+  const key = data.moments ? "A run of each way it ended: with its fault, without it."
+    : "Each trial: with its fault, without it, with its fix.";
+  const content = [element("p", { class: "key" }, key)];
   for (const [stage, scenarios] of stages) {
     content.push(element("h2", {}, stage.replaceAll("_", " ")));
     for (const [scenario, places] of scenarios) content.push(trialLine(cases, scenario, places));

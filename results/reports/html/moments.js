@@ -10,13 +10,15 @@ function momentWords(cell) {
     element("a", { href: addressOf(cell.case, "fault") }, "Look at a run that ended so")) : ""].filter(Boolean);
 }
 
-// "32 clear error naming the culprit · 4 watchdog", the most frequent first.
+// "32 clear error naming the culprit · 4 watchdog", the most frequent first. A cell of a row of four ranks is four runs.
 function momentTally(map) {
   const counts = new Map();
-  for (const cell of map.rows.flatMap((row) => row.cells).filter(Boolean)) {
-    const key = `${cell.sign} ${cell.outcome}`;
-    const seen = counts.get(key) ?? { count: 0, bad: cell.bad };
-    counts.set(key, { count: seen.count + 1, bad: cell.bad });
+  for (const { runs, cells } of map.rows) {
+    for (const cell of cells.filter(Boolean)) {
+      const key = `${cell.sign} ${cell.outcome}`;
+      const seen = counts.get(key) ?? { count: 0, bad: cell.bad };
+      counts.set(key, { count: seen.count + runs, bad: cell.bad });
+    }
   }
   return element("div", { class: "legend" }, [...counts].sort((a, b) => b[1].count - a[1].count).map(
     ([words, { count, bad }]) => element("span", {}, element("b", { class: bad ? "fail" : "pass" }, words),

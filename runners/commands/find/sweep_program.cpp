@@ -316,7 +316,7 @@ private:
                 const SweepPlace* place = row.places[column];
                 map.columns.push_back(place ? column_label(place->moment) : "");
             }
-            results::reports::MomentRow shown{sweep.faults[row.fault], ranks_text(row), {}};
+            results::reports::MomentRow shown{sweep.faults[row.fault], ranks_text(row), {}, row.ranks.size()};
             for (const SweepPlace* place : row.places) {
                 if (!place) {
                     shown.cells.emplace_back();

@@ -1,4 +1,4 @@
-// editor.js — A scenario's text with line numbers; what is wrong with it is marked where it is.
+// editor.js — A scenario's text with line numbers; what is wrong with it is marked where it is. The program beside it.
 "use strict";
 
 class Editor {
@@ -62,5 +62,25 @@ class Editor {
     this.area.focus();
     this.area.setSelectionRange(at, at + 1);
     this.area.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(this.area).lineHeight));
+  }
+}
+
+// A scenario's program, which lies in a file of its own: as every rank runs it, and the patch that puts the bug in.
+class ProgramPane {
+  constructor() {
+    this.node = element("details", { class: "program", open: true, hidden: true });
+  }
+
+  show(program) {
+    this.node.hidden = !program;
+    if (!program) return this.node.replaceChildren();
+    const patch = program.patch.replace(/^\n|\n$/g, "").split("\n");
+    const sign = { "+": "added", "-": "removed", "@": "dim" };
+    this.node.replaceChildren(
+      element("summary", {}, "The program with its bug, as every rank runs it"),
+      element("pre", { class: "scroll lines", tabindex: "0", "aria-label": "The program" }, program.lines.join("\n")),
+      program.patch ? element("h2", {}, "The patch that puts the bug in") : "",
+      program.patch ? element("pre", { class: "scroll patch" },
+        patch.map((line) => element("span", { class: sign[line[0]] }, `${line}\n`))) : "");
   }
 }

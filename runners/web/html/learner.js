@@ -79,11 +79,15 @@ class LearnerPage {
     return [
       element("section", { class: "panel" },
         element("h1", {}, one.sees || `Bug ${one.number + 1}`),
-        element("p", {}, one.question),
-        element("p", { class: "dim" }, `The job has ${one.ranks} ranks. This bug is worth ${one.worth} points now: half for finding it, half for its fix.`),
+        one.reported ? element("p", {}, `The report says: ${one.reported}`) : "",
+        element("ul", { class: "seen" }, one.seen.map((fact) => element("li", {}, fact))),
+        element("p", {}, element("b", {}, one.question)),
+        element("p", { class: "dim" }, `The job has ${one.ranks} ranks; ${one.watched}. This bug is worth ${one.worth} points now: half for finding it, half for its fix.`),
         one.hints.length ? element("ol", { class: "hints" }, one.hints.map((hint) => element("li", {}, hint))) : "",
         one.hints_left > 0 && !one.fixed ? button(`A hint (−10, ${one.hints_left} left)`, () => this.act("hint"), { id: "hint" }) : ""),
       one.fixed ? this.answer(one) : one.found ? this.fixForm(one) : this.guessForm(one),
+      one.program.length === 0 ? "" : element("details", { class: "panel", open: true },
+        element("summary", {}, "The program, as every rank ran it"), element("pre", { class: "scroll program" }, one.program.join("\n"))),
       element("section", { class: "panel" }, element("h2", {}, "Evidence"),
         element("div", { class: "looks" }, one.looks.map((look, i) => this.look(look, i)))),
     ];
@@ -105,18 +109,22 @@ class LearnerPage {
 
   guessForm(one) {
     const rank = element("input", { id: "rank", type: "number", min: "0", max: String(one.ranks - 1) });
+    const step = element("input", { id: "step", type: "number", min: "0" });
+    const numberOf = (field) => Number(field.value || -1);
     const cause = choice([["", "choose"], ...this.causes.map((each) => [each.id, each.name])], "", () => {});
     cause.id = "cause";
     return element("section", { class: "panel" }, element("h2", {}, "Your guess"),
       one.wrong_guesses ? element("p", { class: "fail", role: "alert" }, `Not right yet: ${one.wrong_guesses} wrong so far.`) : "",
-      element("div", { class: "tools" }, one.asks_rank ? labelled("the rank at fault", rank) : "", labelled("the root cause", cause),
-        button("Guess (−15 if it is wrong)", () => this.act("guess", { rank: Number(rank.value || -1), cause: cause.value }),
-          { class: "primary", id: "guess" })));
+      element("div", { class: "tools" }, one.asks_rank ? labelled("the rank at fault", rank) : "",
+        one.asks_step ? labelled("since which step (steps count from 0)", step) : "", labelled("the root cause", cause),
+        button("Guess (−15 if it is wrong)", () => this.act("guess",
+          { rank: numberOf(rank), step: numberOf(step), cause: cause.value }), { class: "primary", id: "guess" })));
   }
 
   fixForm(one) {
     return element("section", { class: "panel" }, element("h2", {}, "Found. What repairs it?"),
-      element("p", { class: "dim" }, "Each try is played, under draws of its own."),
+      element("p", { class: "dim" }, "The change is made to the job, whose bug stays where the change does not reach it, and the job is played under another seed. "
+        + "A change that finds nothing in this job to alter is not played."),
       one.last_try ? element("p", { role: "alert" }, one.last_try) : "",
       element("div", { class: "fixes" }, one.fixes.map((fix, i) => button(fix, () => this.act("fix", { fix: i }),
         { class: "fix", "data-fix": i, disabled: one.trying }))),

@@ -24,7 +24,7 @@ function board({ bugs, learners, learners_at }) {
         element("td", { class: "number" }, String(one.points)), one.cells.map(boardCell)))))),
     element("details", { class: "panel" }, element("summary", {}, "Answers"),
       element("ol", {}, bugs.map((bug) => element("li", {}, element("b", {}, bug.scenario), ` under seed ${bug.seed}. `,
-        bug.culprits.length ? `Rank ${bug.culprits.join(", ")}. ` : "", `Cause: ${idWords(bug.cause)}. ${bug.answer} Fix: ${bug.fix}.`)))),
+        bug.culprits.length ? `Rank ${bug.culprits.join(", ")}. ` : "", bug.step === null ? "" : `Since step ${bug.step}. `, `Cause: ${idWords(bug.cause)}. ${bug.answer} Fix: ${bug.fix}.`)))),
   ];
 }
 

@@ -54,6 +54,7 @@ class Workbench {
     this.story = element("p", { class: "story" });
     this.words = element("p", { class: "dim" });
     this.editor = new Editor(() => this.edited());
+    this.program = new ProgramPane();
     this.knobs = new KnobPanel((path, value) => this.turn(path, value));
     this.seed = element("input", { type: "number", min: "1", value: "1", id: "seed", onchange: () => this.checkNow() });
     this.explore = element("input", { type: "checkbox", id: "explore" });
@@ -67,7 +68,7 @@ class Workbench {
     this.runPlace = element("div", { id: "run" });
     this.page.replaceChildren(
       element("section", { class: "panel" }, this.title, this.words, this.story,
-        element("div", { class: "bench" }, this.editor.node, this.knobs.node),
+        element("div", { class: "bench" }, this.editor.node, this.knobs.node), this.program.node,
         element("div", { class: "tools play" },
           labelled("seed", this.seed), labelled("chance decides ties", this.explore, { class: "field check" }),
           this.playButton, this.cancelButton,
@@ -94,6 +95,7 @@ class Workbench {
   async openScenario(id, seed = 1) {
     const { text } = await ask("GET", `api/scenario?id=${encodeURIComponent(id)}`);
     this.original = text;
+    this.tell("");
     this.seed.value = String(seed);
     this.openText(id, text);
     document.getElementById("house").classList.remove("browsing");
@@ -138,6 +140,7 @@ class Workbench {
         ...scenario.replays].join(" · ");
       this.expectedSymptom = checked.expected_symptom;
       this.knobs.show(checked.knobs);
+      this.program.show(checked.program);
       this.showWhatIf(checked);
     } catch (refused) {
       this.tell(refused);
@@ -344,7 +347,9 @@ async function startWorkbench() {
     const bench = new Workbench(await ask("GET", "api/catalog"));
     window.bench = bench;
     await bench.follow();
-    if (!location.hash) bench.checkNow();
+    if (location.hash) return;
+    bench.tell("Choose a scenario at the left, or change this one, and press Play.");
+    bench.checkNow();
   } catch (refused) {
     document.getElementById("headline").textContent = refused.message;
   }

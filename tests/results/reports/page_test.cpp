@@ -100,6 +100,21 @@ TEST(ReportPage, TellsWhoWaitsForWhom) {
     EXPECT_EQ(waits["arrows"].dump(), "[[1,0]]");
 }
 
+// The rank that is waited for died first, and a watchdog ended the others long after.
+TEST(ReportPage, TellsWhoWaitedUntilAWatchdogEndedTheWait) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0);
+    job.exits(3, -9, 9);
+    for (const Rank rank : job.everybody_but(3)) job.enters(rank, 1, 2);
+    job.after(600s);
+    for (const Rank rank : job.everybody_but(3)) job.after(1ms).exits(rank, 1);
+    const Evidence evidence = job.watched(10s);
+    const auto waits = waits_view(evidence, nullptr);
+    ASSERT_EQ(waits["groups"].size(), 2u) << waits.dump();
+    EXPECT_EQ(waits["groups"][0]["ranks"], "3");
+    EXPECT_EQ(waits["groups"][1]["ranks"], "0-2,4-7");
+}
+
 TEST(ReportPage, TellsAtAMomentNothingThatCameLater) {
     EvidenceBuilder job(8);
     job.start().world().step(0);

@@ -1,10 +1,13 @@
 // Goal: what `deadrank run --html` writes opens in a real browser: it draws, complains of nothing, asks the
 // network for nothing, and each cell leads to its run. Skipped where no Chromium is installed.
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/reports/page.h"
+#include "runners/backends/process/mpirun.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -75,6 +78,42 @@ TEST_F(DeviceReportPage, DrawsRunsThatWereReadBackFromFiles) {
           "/deadrank run communication/rank_leaves_all_reduce --out " +
           out);
     expect_good(report("judge " + out + "/communication/rank_leaves_all_reduce/1"));
+}
+// A program that was only watched has no scenario: no fault, no verdict, no control.
+TEST_F(DeviceReportPage, ShowsAWatchedProgramWithoutLeftoversOfAScenario) {
+    if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
+    const fs::path script = directory_ / "train.py";
+    std::ofstream(script) << R"(import os, torch, torch.distributed as dist
+
+dist.init_process_group("gloo")
+for step in range(4):
+    if dist.get_rank() == 1 and step == 2:
+        os._exit(3)
+    dist.all_reduce(torch.ones(4))
+)";
+    const fs::path file = directory_ / "report.html";
+    const Answer watched =
+        shell(fmt::format("cd '{}' && '" DEADRANK_BINARY_DIRECTORY
+                          "/deadrank' watch --simulated --html '{}' -- torchrun --nproc-per-node 2 train.py",
+                          directory_.string(), file.string()));
+    ASSERT_TRUE(fs::exists(file)) << watched.out;
+    expect_good(file.string());
+}
+
+// Ranks that ended alike are one row, and each of its cells is a run of each of them.
+TEST_F(DeviceReportPage, CountsTheRunsOfASweepAndNotItsRows) {
+    using results::reports::MomentCell;
+    const auto cell = [](const char* outcome, const char* sign) {
+        return MomentCell{
+            outcome, sign, true, "rank 0, before all_reduce 1", "", "deadrank inject 'kill rank 0'"};
+    };
+    results::reports::Page page;
+    page.show_moments({{"all_reduce 1", "all_reduce 2"},
+                       {{"kill", "ranks 0-3", {cell("watchdog", "w"), cell("wrong result", "W")}, 4},
+                        {"delay", "rank 0", {cell("watchdog", "w"), std::nullopt}, 1}}});
+    const fs::path file = directory_ / "sweep.html";
+    ASSERT_TRUE(page.write(file, {}, "class", "9 runs of torchrun train.py"));
+    expect_good(file.string());
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "results/processes/child.h"
+#include "results/processes/private_directory.h"
 #include "runners/extension/extension.h"
 #include "runners/pipeline/library.h"
 #include "runners/serve/http.h"
@@ -30,8 +32,11 @@ using testing::Not;
 using namespace std::chrono_literals;
 
 constexpr const char* web_program = DEADRANK_BINARY_DIRECTORY "/deadrank";
+// Each browser test leaves pictures of its pages here, for a person to look at.
+constexpr const char* web_pictures = DEADRANK_BINARY_DIRECTORY "/tests/pictures";
 constexpr const char* web_catalog = DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog";
 const std::string killed_rank = "communication/rank_leaves_all_reduce";
+const std::string real_code = "communication/finaliser_runs_on_rank_zero_only";
 
 // A job that trains for minutes of real time.
 const std::string endless_text = R"(format = 1
@@ -60,13 +65,15 @@ within = "90s"
 // A workbench whose runs may take `seconds`.
 class Bench {
 public:
-    explicit Bench(std::chrono::seconds limit)
+    explicit Bench(std::chrono::seconds limit,
+                   runners::web::EvidenceShelf::Read read = results::read_evidence)
         : library_(runners::open_library({}, extension_, web_catalog).value()),
           workbench_(runners::web::Workbench::open(
                          library_, {.access = "secret",
                                     .order = {.program = web_program, .catalog = web_catalog},
                                     .jobs = {.time = limit},
-                                    .capabilities = {.backend = "sim", .levers = {"*"}, .workloads = {"*"}}})
+                                    .capabilities = {.backend = "sim", .levers = {"*"}, .workloads = {"*"}},
+                                    .read = std::move(read)})
                          .value()) {}
 
     json fetch(const std::string& method, const std::string& path, const json& body = nullptr) {
@@ -108,6 +115,24 @@ TEST(DeviceWeb, PlaysARunAsTheCommandDoes) {
     const json known = bench.fetch("POST", "token", {{"token", result["case"]["token"]}});
     EXPECT_EQ(known["known"], true);
     EXPECT_EQ(known["seed"], 7);
+}
+
+// Its browser asks who waits for whom as soon as it shows a run.
+TEST(DeviceWeb, ReadsTheEvidenceOfARunOnceAndBeforeItIsAskedFor) {
+    std::atomic<int> reads = 0;
+    Bench bench(120s, [&](const fs::path& file) {
+        ++reads;
+        return results::read_evidence(file);
+    });
+    const int job = bench.start({{"kind", "run"}, {"id", killed_rank}});
+    ASSERT_EQ(bench.ended(job)["state"], "done");
+    for (int i = 0; i < 600 && reads < 3; ++i) std::this_thread::sleep_for(50ms);
+    ASSERT_EQ(reads, 3) << "fault, healed run and control";
+    for (const char* variant : {"fault", "control", "healed", "fault"})
+        for (const int at : {0, 1'000'000})
+            EXPECT_TRUE(bench.fetch("GET", fmt::format("jobs/{}/waits?variant={}&at={}", job, variant, at))
+                            .contains("groups"));
+    EXPECT_EQ(reads, 3);
 }
 
 TEST(DeviceWeb, EndsARunWithoutEnd) {
@@ -205,8 +230,8 @@ TEST(DeviceWeb, LeavesNothingRunningAfterCtrlC) {
 TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
     Child here = start_web(), elsewhere = start_web();
     const Answer answer = shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY
-                                            "/tests/browser/check_workbench.py' '{}' '{}'",
-                                            addresses_of(here)[0], addresses_of(elsewhere)[0]));
+                                            "/tests/browser/check_workbench.py' '{}' '{}' '{}'",
+                                            addresses_of(here)[0], addresses_of(elsewhere)[0], web_pictures));
     if (answer.code == 77) GTEST_SKIP() << answer.out;
     EXPECT_EQ(answer.code, 0) << answer.out;
 }
@@ -214,9 +239,9 @@ TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
 TEST(DeviceWeb, HoldsAClassInABrowser) {
     Child room = start_web({"--class", killed_rank});
     const auto addresses = addresses_of(room);
-    const Answer answer =
-        shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_class.py' '{}' '{}'",
-                          addresses[0], addresses[1]));
+    const Answer answer = shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY
+                                            "/tests/browser/check_class.py' '{}' '{}' '{}'",
+                                            addresses[0], addresses[1], web_pictures));
     if (answer.code == 77) GTEST_SKIP() << answer.out;
     EXPECT_EQ(answer.code, 0) << answer.out;
 }
@@ -229,19 +254,35 @@ protected:
         library_ = runners::open_library({}, extension_, web_catalog).value();
         const std::atomic<bool> never_stop = false;
         runners::web::Jobs jobs({});
-        auto puzzles = runners::web::make_puzzles(library_, {killed_rank, "scheduling/one_slow_device"}, 1,
-                                                  order_, jobs, never_stop);
+        auto puzzles = runners::web::make_puzzles(
+            library_, {killed_rank, "scheduling/one_slow_device", real_code}, 1, order_, jobs, never_stop);
         ASSERT_TRUE(puzzles) << puzzles.error().text();
         puzzles_ = *puzzles;
         runners::web::Classroom::Options options;
         options.learners = "join";
         options.teacher = "board";
         options.order = order_;
-        options.jobs.waiting_most = 200;
+        options.order.program = counted_program();
         classroom_ = std::make_unique<runners::web::Classroom>(library_, std::move(*puzzles), options);
         server_ = runners::serve::HttpServer::listen("127.0.0.1", 0, [this](const auto& request) {
                       return classroom_->answer(request);
                   }).value();
+    }
+
+    // The program, which notes each run of a class in a file.
+    fs::path counted_program() const {
+        const fs::path program = place_.path() / "deadrank";
+        std::ofstream(program) << fmt::format("#!/bin/sh\necho \"$2\" >> '{}'\nexec '{}' \"$@\"\n",
+                                              (place_.path() / "played").string(), web_program);
+        fs::permissions(program, fs::perms::owner_all);
+        return program;
+    }
+    std::vector<std::string> played() const {
+        const std::string text = scenarios::read_text(place_.path() / "played").value_or("");
+        std::vector<std::string> lines;
+        for (const std::string_view line : scenarios::parts_of(text, '\n'))
+            if (!line.empty()) lines.emplace_back(line);
+        return lines;
     }
 
     json post(const std::string& path, const json& body) const {
@@ -255,14 +296,17 @@ protected:
 
     const runners::Extension extension_{};
     runners::Library library_;
+    const results::processes::PrivateDirectory place_ = results::processes::PrivateDirectory::make().value();
     runners::web::OrderOptions order_{.program = web_program, .catalog = web_catalog};
     std::vector<runners::web::Puzzle> puzzles_;
     std::unique_ptr<runners::web::Classroom> classroom_;
     std::unique_ptr<runners::serve::HttpServer> server_;
 };
 
-// Every learner looks at all evidence, guesses wrong once, then right, and tries two fixes.
-TEST_F(DeviceClass, IsSolvedByThirtyLearnersWhoAreShownNoAnswerBefore) {
+// Every learner looks at all evidence of all bugs, guesses one wrong and then right, and tries all of its
+// fixes. The limits are those of the command.
+TEST_F(DeviceClass, IsSolvedByFortyLearnersWhoAreShownNoAnswerBefore) {
+    constexpr int learners_count = 40;
     std::vector<std::thread> learners;
     std::mutex mutex;
     std::vector<std::string> complaints;
@@ -270,32 +314,40 @@ TEST_F(DeviceClass, IsSolvedByThirtyLearnersWhoAreShownNoAnswerBefore) {
         const std::lock_guard lock(mutex);
         complaints.push_back(what);
     };
-    for (int i = 0; i < 30; ++i) {
+    for (int i = 0; i < learners_count; ++i) {
         learners.emplace_back([&, i] {
             const json joined = post("join", {{"name", fmt::format("learner {}", i)}});
             const std::string key = joined.value("key", "");
             if (key.empty()) return complain(joined.dump());
-            const runners::web::Puzzle& puzzle = puzzles_[0];
-            const auto act = [&](const std::string& what, json body) {
+            const auto act = [&](const std::string& what, json body, std::size_t number = 0) {
                 body["key"] = key;
-                body["puzzle"] = 0;
+                body["puzzle"] = number;
                 return post(what, body);
             };
-            json seen;
-            for (std::size_t look = 0; look < puzzle.looks.size(); ++look)
-                seen = act("look", {{"look", look}});
-            for (const std::string& secret : {puzzle.cause, puzzle.answer, puzzle.why, puzzle.scenario})
-                if (seen.dump().find(json(secret).dump().substr(1, 40)) != std::string::npos)
-                    complain("told: " + secret);
-            if (seen.contains("fixes") || seen.contains("answer"))
-                complain("fixes or answer before the guess");
+            for (std::size_t number = 0; number < puzzles_.size(); ++number) {
+                const runners::web::Puzzle& puzzle = puzzles_[number];
+                json seen;
+                for (std::size_t look = 0; look < puzzle.looks.size(); ++look)
+                    seen = act("look", {{"look", look}}, number);
+                const std::string name = puzzle.scenario.substr(puzzle.scenario.find('/') + 1);
+                for (const std::string& secret : {puzzle.cause, puzzle.answer, puzzle.why, name})
+                    if (seen.dump().find(json(secret).dump().substr(1, 40)) != std::string::npos)
+                        complain("told: " + secret);
+                if (seen.contains("fixes") || seen.contains("answer"))
+                    complain("fixes or answer before the guess");
+            }
+            const runners::web::Puzzle& puzzle = puzzles_[0];
             if (act("fix", {{"fix", puzzle.right_fix}})["status"] != 409) complain("a fix before the guess");
-            const int wrong_rank = (puzzle.culprits.front() + 1) % 8;
-            if (act("guess", {{"rank", wrong_rank}, {"cause", puzzle.cause}})["found"] != false)
-                complain("wrong rank");
-            if (act("guess", {{"rank", puzzle.culprits.front()}, {"cause", puzzle.cause}})["found"] != true)
-                complain("right guess");
-            for (const std::size_t fix : {(puzzle.right_fix + 1) % puzzle.fixes.size(), puzzle.right_fix}) {
+            const auto guess = [&](results::Rank rank, std::int64_t step) {
+                return act("guess", {{"rank", rank}, {"step", step}, {"cause", puzzle.cause}})["found"] ==
+                       true;
+            };
+            const results::Rank rank = puzzle.culprits.front();
+            if (guess((rank + 1) % 8, *puzzle.step)) complain("wrong rank");
+            if (guess(rank, *puzzle.step + 1)) complain("wrong step");
+            if (!guess(rank, *puzzle.step)) complain("right guess");
+            for (std::size_t k = 1; k <= puzzle.fixes.size(); ++k) {
+                const std::size_t fix = (puzzle.right_fix + k) % puzzle.fixes.size();
                 json state = act("fix", {{"fix", fix}});
                 for (int poll = 0; poll < 3000 && state.value("trying", false); ++poll) {
                     std::this_thread::sleep_for(100ms);
@@ -307,9 +359,57 @@ TEST_F(DeviceClass, IsSolvedByThirtyLearnersWhoAreShownNoAnswerBefore) {
     }
     for (auto& learner : learners) learner.join();
     EXPECT_THAT(complaints, testing::IsEmpty());
+    EXPECT_LE(played().size(), puzzles_[0].fixes.size()) << "equal tries are one run";
     const auto csv = classroom_->answer({"GET", "/board/board.csv", ""});
-    EXPECT_EQ(std::count(csv.body.begin(), csv.body.end(), '\n'), 61);
+    EXPECT_EQ(std::count(csv.body.begin(), csv.body.end(), '\n'), 1 + learners_count * 3);
     EXPECT_THAT(csv.body, HasSubstr("\"learner 17\",\"" + killed_rank + "\","));
+}
+
+TEST_F(DeviceClass, ShowsWhatAnEngineerWouldHave) {
+    const std::string key = post("join", {{"name", "Ada"}})["key"];
+    const json state = post("state", {{"key", key}})["puzzles"];
+    const std::string program = state[2]["program"].dump();
+    EXPECT_THAT(program, HasSubstr("if rank == 0:\",")) << "the bug's own line";
+    EXPECT_THAT(program, HasSubstr("finalise(step)"));
+    EXPECT_THAT(program, Not(HasSubstr(real_code)));
+    EXPECT_EQ(state[0]["program"], json::array());
+    EXPECT_THAT(state[0]["watched"].get<std::string>(),
+                HasSubstr("no launcher watches the ranks; no watchdog"));
+    EXPECT_THAT(state[0]["seen"].dump(), HasSubstr("The job did not end"));
+    EXPECT_THAT(state[0]["sees"].get<std::string>(), Not(HasSubstr("The report says")));
+    EXPECT_THAT(state[0]["reported"].get<std::string>(), HasSubstr("Every GPU is busy"));
+    EXPECT_EQ(state[0]["asks_step"], true);
+    EXPECT_EQ(state[1]["asks_step"], false);
+}
+
+// A wrong fix that changes settings is played with them; one that changes none is not played, and says so.
+TEST_F(DeviceClass, PlaysWhatWasChosenOrSaysThatItDoesNot) {
+    const runners::web::Puzzle& puzzle = puzzles_[0];
+    const std::string key = post("join", {{"name", "Ada"}})["key"];
+    const auto act = [&](const std::string& what, json body) {
+        body["key"] = key;
+        body["puzzle"] = 0;
+        return post(what, body);
+    };
+    act("guess", {{"rank", puzzle.culprits.front()}, {"step", *puzzle.step}, {"cause", puzzle.cause}});
+    std::size_t runs = 0, changed = 0;
+    for (std::size_t k = 1; k < puzzle.fixes.size(); ++k) {
+        const std::size_t fix = (puzzle.right_fix + k) % puzzle.fixes.size();
+        json state = act("fix", {{"fix", fix}});
+        for (int poll = 0; poll < 600 && state.value("trying", false); ++poll) {
+            std::this_thread::sleep_for(100ms);
+            state = post("state", {{"key", key}})["puzzles"][0];
+        }
+        const bool plays = !puzzle.fixes[fix].settings.empty();
+        EXPECT_THAT(state["last_try"].get<std::string>(),
+                    testing::StartsWith(plays ? "played with" : "not played"));
+        EXPECT_EQ(state["fixed"], false);
+        runs += plays ? 1 : 0;
+        ASSERT_EQ(played().size(), runs) << puzzle.fixes[fix].says;
+        if (plays && played().back() != killed_rank) ++changed;
+    }
+    EXPECT_GT(runs, 0u) << "no fix that is offered changes a setting";
+    EXPECT_EQ(changed, runs) << "a text of its own is played, not the catalogue's";
 }
 
 TEST_F(DeviceClass, PlaysNothingThatALearnerMayAskFor) {

@@ -136,6 +136,18 @@ TEST_F(WebWorkbench, ShowsATextAndItsKnobs) {
     EXPECT_EQ(get("api/scenario?id=no/such").status, 404);
 }
 
+TEST_F(WebWorkbench, ShowsAProgramWithItsBugAndThePatch) {
+    const std::string id = "communication/finaliser_runs_on_rank_zero_only";
+    const json scenario = json::parse(get("api/scenario?id=" + id).body);
+    const json checked = json::parse(post("api/check", {{"id", id}, {"text", scenario["text"]}}).body);
+    EXPECT_THAT(checked["program"]["lines"].dump(), HasSubstr("        if rank == 0:\","));
+    EXPECT_THAT(checked["program"]["patch"].get<std::string>(), HasSubstr("\n-        finalise(step)\n"));
+    const std::string other = "communication/rank_leaves_all_reduce";
+    const json simulated = json::parse(get("api/scenario?id=" + other).body);
+    EXPECT_TRUE(json::parse(post("api/check", {{"id", other}, {"text", simulated["text"]}}).body)["program"]
+                    .is_null());
+}
+
 TEST_F(WebWorkbench, TellsLineAndColumnOfWhatIsWrong) {
     const json answer = json::parse(
         post("api/check", {{"id", "my_bug"}, {"text", "format = 1\n[cluster]\nnodse = 2\n"}}).body);
