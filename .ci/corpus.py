@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # .ci/corpus.py — Tests `deadrank diagnose` on logs of known truth, and writes the table of results. The
 # format of the truths is in results/diagnosis/README.md. Halves are drawn by a hash of the log's name.
+# With --beside it prints each answer beside the last traceback of its log instead.
 import argparse
 import bz2
 import gzip
 import hashlib
+import itertools
 import json
 import lzma
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 OUTCOMES = ("failed", "stopped", "completed", "open")
 HALVES = ("building", "unseen")
@@ -100,6 +104,16 @@ def held(deadrank, log, truth):
     return told
 
 
+def beside(deadrank, log):
+    """The answer on the left, what its reader would have without it on the right."""
+    run = subprocess.run([deadrank, "diagnose", log.name], cwd=log.parent, capture_output=True, text=True)
+    width = 76
+    sides = [[part for line in text.splitlines() for part in textwrap.wrap(line, width) or [""]]
+             for text in (COLOURS.sub("", run.stdout) or run.stderr, last_words(text_of(log)) or "nothing")]
+    return "\n".join(f"{left:<{width}} | {right}".rstrip()
+                     for left, right in itertools.zip_longest(*sides, fillvalue=""))
+
+
 def of(rows):
     right, all_of_them = sum(map(bool, rows)), len(rows)
     return f"{right} of {all_of_them}" + (f" ({100 * right / all_of_them:.0f} %)" if all_of_them > 19 else "")
@@ -144,13 +158,22 @@ def miss(told, truth):
 def main():
     parser = argparse.ArgumentParser(description="Holds diagnose against logs of known truth.")
     parser.add_argument("logs", type=pathlib.Path, help="directory with the logs")
-    parser.add_argument("truths", type=pathlib.Path, help="a line for each, see results/diagnosis/README.md")
+    parser.add_argument("truths", type=pathlib.Path, nargs="?",
+                        help="a line for each, see results/diagnosis/README.md")
     parser.add_argument("--deadrank", default="deadrank", help="the program [deadrank]")
     parser.add_argument("--half", choices=HALVES, help="this half alone; the other is not opened")
     parser.add_argument("--misses", action="store_true", help="list what was not told as it is")
+    parser.add_argument("--beside", action="store_true", help="print answers beside the last tracebacks")
     parser.add_argument("--into", type=pathlib.Path, help="replace the table in this file")
     options = parser.parse_args()
+    deadrank = shutil.which(options.deadrank) or sys.exit(f"{options.deadrank} is no program")
+    options.deadrank = str(pathlib.Path(deadrank).resolve())
     halves = {half: [] for half in HALVES if options.half in (None, half)}
+    if options.beside:
+        logs = [log for log in sorted(options.logs.iterdir()) if log.is_file() and half_of(log.name) in halves]
+        return print("\n\n".join(beside(options.deadrank, log) for log in logs))
+    if not options.truths:
+        parser.error("truths are needed for a table")
     for name, truth in sorted(read_truths(options.truths).items()):
         if half_of(name) not in halves:
             continue

@@ -127,9 +127,7 @@ std::vector<KnownWords> list_known_phrases() {
     return known;
 }
 
-bool is_store_loss(std::string_view text) {
-    return text.find("Failed to recv, got 0 bytes") != std::string_view::npos;
-}
+bool is_store_loss(std::string_view text) { return shows(text, Sign::store_lost); }
 
 bool continued_training(const Evidence& evidence, Rank process, Time time) {
     const Lives& lives = evidence.facts<Lives>();
@@ -291,11 +289,6 @@ Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::stri
 
 namespace {
 
-// "CUDA error: …", "Cuda failure '…'". Most of it is about what software asked for, some about the hardware.
-bool is_driver_error(std::string_view text) {
-    return text.find("CUDA error") != text.npos || text.find("Cuda failure") != text.npos;
-}
-
 // What an indexing kernel prints before the host hears of it.
 bool asserts_an_index(std::string_view line) {
     constexpr std::string_view asserted[] = {"index out of bounds", "srcIndex < srcSelectDimSize",
@@ -328,14 +321,14 @@ bool logged_index_assert(const Evidence& evidence, const Complaint& complaint) {
 }  // namespace
 
 Trouble classify_complaint(const Evidence& evidence, const Complaint& complaint) {
-    const auto has = [&](std::string_view words) { return complaint.text.find(words) != std::string::npos; };
+    const auto has = [&](Sign sign) { return shows(complaint.text, sign); };
     if (complaint.trouble == Trouble::setup && is_store_loss(complaint.text) &&
         had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at))
         return Trouble::connection;
-    if (complaint.trouble == Trouble::setup && is_driver_error(complaint.text) && !has("driver version") &&
+    if (complaint.trouble == Trouble::setup && has(Sign::driver_error) && !has(Sign::driver_too_old) &&
         is_set_up(evidence, complaint))
         return Trouble::exception;
-    if (complaint.trouble == Trouble::native && has("device-side assert") &&
+    if (complaint.trouble == Trouble::native && has(Sign::kernel_assert) &&
         logged_index_assert(evidence, complaint))
         return Trouble::shape;
     return complaint.trouble;

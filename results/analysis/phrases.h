@@ -3,9 +3,11 @@
 // incident.
 #pragma once
 
-#include <array>
+#include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
 
@@ -49,15 +51,51 @@ enum class Topic {
     none,        // no complaint
 };
 
+// One particular thing that a phrase shows, for those who ask for it by name.
+enum class Sign {
+    none,
+    variable_absent,    // a variable of set-up is not set
+    address_taken,      // nobody can listen there
+    name_unresolved,    // a host's name leads nowhere
+    unroutable,         // there is no way to that address
+    device_refused,     // the node has no device of that number
+    device_twice,       // two ranks are on one device, and are named behind it
+    device_shared,      // a rank may share a device if it says so
+    clients_joined,     // how many of the ranks came: the words before it
+    key_awaited,        // a bound on a wait for a key of the store ran out
+    read_timed_out,     // and on an answer of it
+    store_unreached,    // nobody answered at the store's address
+    store_lost,         // the connection to the store was closed
+    disk_full,          // or a quota used up
+    kernel_assert,      // a kernel of a device refused its input
+    driver_error,       // of CUDA's driver or runtime
+    driver_too_old,     // for the runtime
+    never_initialized,  // a group is used before it is made
+    no_interface,       // NCCL has no interface of that name
+    no_address,         // nor has gloo
+    no_plugin,          // for NCCL's network
+    no_algorithm,       // nor an algorithm of that name
+    retries_exhausted,  // NCCL found nobody at an address
+    no_queue_pair,      // between two InfiniBand ports
+};
+
+// Who ended a job from outside, or which limit.
+enum class StopKind { none, time_limit, preempted, cancelled, interrupted, terminated, aborted };
+std::string_view name_of(StopKind kind);
+
 struct Phrase {
     std::string_view words = {};
     std::string_view beside = {};  // further words required in the same text
     Topic topic = Topic::none;
     Nearness nearness = Nearness::none;
-    std::string_view symptom = {};                // empty: the job ended, nothing more is known
-    std::array<std::string_view, 3> causes = {};  // likeliest first
+    scenarios::Symptom symptom = scenarios::Symptom::none;  // none: the job ended, nothing more is known
+    scenarios::Cause cause = scenarios::Cause::none;        // the one that the words name, if they name one
+    Sign sign = Sign::none;
+    StopKind stop = StopKind::none;
+    std::string_view stopped_by = {};  // "Slurm's time limit"
     bool (*also)(std::string_view text) = nullptr;
-    bool only_last = false;  // means something only among the last lines of a log
+    bool only_last = false;   // means something only among the last lines of a log
+    std::uint16_t place = 0;  // in the table
 };
 
 // Findings: the specific before the general.
@@ -70,5 +108,9 @@ struct PhraseMatch {
 
 // One pass over the text.
 PhraseMatch match_phrases(std::string_view text);
+
+// The text from the phrase on that shows this; empty if none does.
+std::string_view find_sign(std::string_view text, Sign sign);
+bool shows(std::string_view text, Sign sign);
 
 }  // namespace deadrank::results::analysis

@@ -6,6 +6,7 @@
 
 #include "results/analysis/complaints.h"
 #include "results/analysis/lives.h"
+#include "results/analysis/phrases.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -34,17 +35,17 @@ bool names_its_variable(std::string_view text) { return !variable_named(text).em
 
 std::string find_setup_variable(std::string_view text) {
     if (std::string named = variable_named(text); !named.empty()) return named;
-    if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
-    if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
+    if (shows(text, Sign::address_taken)) return "MASTER_PORT";
+    if (shows(text, Sign::name_unresolved)) return "MASTER_ADDR";
     return {};
 }
 
 std::string find_setup_component(std::string_view text) {
-    return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
+    return shows(text, Sign::driver_too_old) ? "driver" : std::string();
 }
 
 std::string_view find_awaited_key(std::string_view text) {
-    if (text.find("wait timeout after ") == std::string_view::npos) return {};
+    if (!shows(text, Sign::key_awaited)) return {};
     return behind(text, ", keys: ", '\n');
 }
 
@@ -55,12 +56,18 @@ std::string_view find_store_host(std::string_view text) {
 }
 
 std::int64_t count_joined_clients(std::string_view text) {
-    const auto end = text.find(" clients joined");
-    if (end == std::string_view::npos || end == 0) return -1;
-    const auto begin = text.rfind(' ', end - 1) + 1;
+    const std::string_view rest = find_sign(text, Sign::clients_joined);
+    const std::size_t end = text.size() - rest.size();
+    if (rest.empty() || end < 2) return -1;
+    const auto begin = text.rfind(' ', end - 2) + 1;
     std::int64_t joined = 0;
     std::from_chars(text.data() + begin, text.data() + end, joined);
     return joined;
+}
+
+std::vector<Rank> find_ranks_on_one_device(std::string_view text) {
+    const std::string_view rest = find_sign(text, Sign::device_twice);
+    return results::numbers_in(rest.substr(0, rest.find(" both on")));
 }
 
 bool refused_by_loopback(std::string_view text) {
@@ -87,13 +94,13 @@ std::vector<Rank> find_ranks_never_refused(const Evidence& evidence, int attempt
 
 std::vector<std::string> list_setup_causes(std::string_view text, bool own) {
     if (!find_setup_component(text).empty()) return {id_of(Cause::dependency_or_hardware_mismatch)};
-    if (has_any(text, {"invalid device ordinal"}))
+    if (shows(text, Sign::device_refused))
         return {id_of(Cause::rank_or_device_derivation_error),
                 id_of(Cause::misconfigured_environment_variable)};
-    if (names_its_variable(text) && has_any(text, {"expected, but not set"}))
+    if (names_its_variable(text) && shows(text, Sign::variable_absent))
         return {id_of(Cause::misconfigured_environment_variable), id_of(Cause::misused_framework_api)};
-    if (has_any(text, {"has not been initialized"})) return {id_of(Cause::misused_framework_api)};
-    if (has_any(text, {"Duplicate GPU", "NCCL_MULTI_RANK_GPU_ENABLE=1"}))
+    if (shows(text, Sign::never_initialized)) return {id_of(Cause::misused_framework_api)};
+    if (shows(text, Sign::device_twice) || shows(text, Sign::device_shared))
         return {id_of(Cause::rank_or_device_derivation_error)};
     if (has_any(text, {"interface"})) return {id_of(Cause::misconfigured_environment_variable)};
     if (own && has_any(text, {"NCCL"}))

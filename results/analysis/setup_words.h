@@ -28,6 +28,9 @@ std::string_view find_awaited_key(std::string_view text);
 std::string_view find_store_host(std::string_view text);
 std::int64_t count_joined_clients(std::string_view text);
 
+// NCCL names two: "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000". Empty otherwise.
+std::vector<Rank> find_ranks_on_one_device(std::string_view text);
+
 // gloo: refused at "remote=[127.0.1.1]", an address of the rank's own host that a rank of another one gave
 // it.
 bool refused_by_loopback(std::string_view text);

@@ -11,6 +11,7 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/pairs.h"
+#include "results/analysis/phrases.h"
 #include "results/analysis/variables.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -34,13 +35,13 @@ struct Suspect {
 };
 
 // The variable that an error is about, if its text does not name it.
-constexpr std::pair<std::string_view, std::string_view> variable_by_error[] = {
-    {"no socket interface found", "NCCL_SOCKET_IFNAME"},
-    {"Unable to find address for", "GLOO_SOCKET_IFNAME"},
-    {"Failed to initialize any NET plugin", "NCCL_NET"},
-    {"Unrecognized element token", "NCCL_ALGO"},
-    {"exceeded error retry count", "NCCL_COMM_ID"},
-    {"Call to ibv_modify_qp failed", "NCCL_IB_GID_INDEX"},
+constexpr std::pair<Sign, std::string_view> variable_by_error[] = {
+    {Sign::no_interface, "NCCL_SOCKET_IFNAME"},
+    {Sign::no_address, "GLOO_SOCKET_IFNAME"},
+    {Sign::no_plugin, "NCCL_NET"},
+    {Sign::no_algorithm, "NCCL_ALGO"},
+    {Sign::retries_exhausted, "NCCL_COMM_ID"},
+    {Sign::no_queue_pair, "NCCL_IB_GID_INDEX"},
 };
 
 class Search {
@@ -68,11 +69,11 @@ private:
     }
 
     std::optional<Suspect> named_by_error() const {
-        for (const auto& [words, variable] : variable_by_error) {
+        for (const auto& [sign, variable] : variable_by_error) {
             std::vector<Rank> ranks;
             for (const Complaint& complaint : evidence_.facts<Complaints>().all()) {
-                const bool says = complaint.text.find(words) != std::string_view::npos;
-                if (says && complaint.attempt == attempt_) ranks.push_back(complaint.process);
+                if (complaint.attempt == attempt_ && shows(complaint.text, sign))
+                    ranks.push_back(complaint.process);
             }
             const auto holders = having(variable);
             if (ranks.empty() || holders.empty()) continue;

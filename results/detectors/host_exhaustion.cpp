@@ -9,6 +9,7 @@
 #include <map>
 
 #include "results/analysis/complaints.h"
+#include "results/analysis/phrases.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/event_names.h"
@@ -135,7 +136,7 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
 
 // A checkpoint for which the disk has no space: checkpoint_save reports it, with the file.
 bool is_failed_save(const Evidence& evidence, const Outbreak& outbreak) {
-    if (outbreak.text.find("No space left on device") == std::string_view::npos) return false;
+    if (!shows(outbreak.text, Sign::disk_full)) return false;
     const auto saves = evidence.each<results::CheckpointSave>();
     return std::any_of(saves.begin(), saves.end(), [&](const Event* event) {
         const Time apart = event->at > outbreak.at ? event->at - outbreak.at : outbreak.at - event->at;

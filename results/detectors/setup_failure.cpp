@@ -11,6 +11,7 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/phrases.h"
 #include "results/analysis/setup_words.h"
 #include "results/analysis/store_sought.h"
 #include "results/analysis/unset_key.h"
@@ -34,11 +35,12 @@ Weight weight_of(const Complaint& complaint) {
     const auto has = [&](std::string_view words) {
         return complaint.text.find(words) != std::string_view::npos;
     };
-    if (has("store based barrier") || has("clients joined") || has("wait timeout after") ||
-        has("got 0 bytes") || has("Socket Timeout"))
+    const auto has_sign = [&](Sign sign) { return shows(complaint.text, sign); };
+    if (has("store based barrier") || has_sign(Sign::clients_joined) || has_sign(Sign::key_awaited) ||
+        has_sign(Sign::store_lost) || has_sign(Sign::read_timed_out))
         return waited;
     if (complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout) return waited;
-    if (has("client socket has timed out") || has("failed to connect")) return cannot_reach;
+    if (has_sign(Sign::store_unreached)) return cannot_reach;
     return own_error;
 }
 
@@ -90,7 +92,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
 
 // "connect to node1<41743> returned No route to host": all that is reached of that host is the store.
 std::vector<Rank> find_blocked_store_ranks(const Evidence& evidence, std::string_view text) {
-    if (text.find("No route to host") == std::string_view::npos) return {};
+    if (!shows(text, Sign::unroutable)) return {};
     for (const Event* start : evidence.each<RankStart>()) {
         const std::string_view host = evidence.text(start->as<RankStart>()->host);
         const bool named = text.find(fmt::format("onnect to {}<", host)) != std::string_view::npos ||
@@ -104,13 +106,12 @@ std::vector<Rank> find_blocked_store_ranks(const Evidence& evidence, std::string
 // where it belongs and one who is not; the library stops at the first pair. So does the host that a library's
 // own ports cannot be reached at.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
-    const auto at = complaint.text.find("Duplicate GPU detected");
-    if (at == std::string_view::npos && refused_by_loopback(complaint.text))
+    const std::vector<Rank> pair = find_ranks_on_one_device(complaint.text);
+    if (pair.empty() && refused_by_loopback(complaint.text))
         return find_ranks_never_refused(evidence, complaint.attempt);
-    if (at == std::string_view::npos) return find_blocked_store_ranks(evidence, complaint.text);
-    const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
+    if (pair.empty()) return find_blocked_store_ranks(evidence, complaint.text);
     std::vector<Rank> processes;
-    for (const Rank rank : parse_members(words)) {
+    for (const Rank rank : pair) {
         processes.push_back(evidence.facts<Calls>().process_of(complaint.attempt, rank));
     }
     processes =
@@ -151,7 +152,7 @@ std::vector<Rank> resolve_no_name(const Evidence& evidence, int attempt, Time to
     std::vector<Rank> ranks;
     for (const Event* event : evidence.each<RankLog>()) {
         if (event->at > told || event->rank < 0 || lives.attempt_at(event->at) != attempt) continue;
-        if (evidence.text(event->as<RankLog>()->line).find("gai error") != std::string_view::npos)
+        if (shows(evidence.text(event->as<RankLog>()->line), Sign::name_unresolved))
             ranks.push_back(event->rank);
     }
     return sorted(std::move(ranks));
@@ -356,7 +357,7 @@ void add_further_evidence(const Evidence& evidence, int attempt, const std::vect
         finding.says +=
             fmt::format("; {}, which keeps the store, had ended before", ranks_text(finding.blame.ranks));
     }
-    if (finding.blame.ranks.size() > 1 && first.text.find("Duplicate GPU") != std::string_view::npos)
+    if (finding.blame.ranks.size() > 1 && shows(first.text, Sign::device_twice))
         finding.says +=
             fmt::format("; {} are on the device of another rank", ranks_text(finding.blame.ranks));
     blame_refused_claims(evidence, attempt, finding);

@@ -10,6 +10,7 @@
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/phrases.h"
 #include "results/detectors/setup_waits.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
@@ -43,7 +44,7 @@ bool logged_unreachable_store(const Evidence& evidence, int attempt, Rank proces
     return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
         const std::string_view line = evidence.text(event->as<RankLog>()->line);
         return event->rank == process && lives.attempt_at(event->at) == attempt &&
-               line.find("client socket has failed to connect") != std::string_view::npos;
+               shows(line, Sign::store_unreached);
     });
 }
 

@@ -14,28 +14,28 @@ namespace deadrank::results::diagnosis {
 namespace {
 
 constexpr std::int64_t words_weigh = 2;
-constexpr std::string_view by_words = "log_reading";
 
 class Ranking {
 public:
     Ranking(const Finding& finding, const scenarios::Taxonomy& taxonomy, const scenarios::ClueTable& table)
         : finding_(finding), taxonomy_(taxonomy), table_(table) {}
 
-    void weigh(const Evidence& evidence) {
-        // A log's words name causes more precisely than a detector's class does. How often a cause was
-        // reported elsewhere speaks for none that nothing in this log speaks for.
-        const bool words = finding_.detector == by_words;
-        for (const auto& pair : taxonomy_.pairs) {
-            if (pair.symptom == finding_.symptom && (!words || has(finding_.causes, pair.cause)))
-                add_pair(pair);
-        }
-        for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i) {
-            add(finding_.causes[i], table_.detector[i] + (words ? words_weigh : 0),
-                words ? fmt::format("what the log says points to it{}", i == 0 ? " first" : "")
-                      : fmt::format("the detector {} suggests it{}", finding_.detector,
-                                    i == 0 ? " first" : ""));
-        }
+    // How often a cause was reported elsewhere speaks for none that nothing in a log speaks for: there it
+    // orders causes, and adds none.
+    void weigh(const Evidence& evidence, const Incident& incident) {
+        const bool imported = is_imported(evidence);
+        if (!imported) add_pairs([](const std::string&) { return true; });
+        if (finding_.detector == log_reading)
+            add_spoken(incident.spoken);
+        else
+            add_suggested();
         for (const Clue& clue : clues_in(evidence, finding_)) add_clue(clue);
+        if (!imported) return;
+        const auto known = by_cause_;
+        add_pairs([&](const std::string& cause) {
+            const auto one = known.find(cause);
+            return one != known.end() && one->second.points > 0;
+        });
     }
 
     std::vector<LikelyCause> causes() const {
@@ -59,6 +59,25 @@ private:
         one.cause = cause;
         one.points += points;
         one.reasons.push_back({points, std::move(says)});
+    }
+
+    // What words say is more precise than the class that a detector found.
+    void add_spoken(const std::vector<SpokenCause>& spoken) {
+        for (std::size_t i = 0; i < spoken.size() && i < table_.detector.size(); ++i)
+            add(spoken[i].cause, table_.detector[i] + words_weigh,
+                fmt::format("the log: {}", spoken[i].line));
+    }
+
+    void add_suggested() {
+        for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i)
+            add(finding_.causes[i], table_.detector[i],
+                fmt::format("the detector {} suggests it{}", finding_.detector, i == 0 ? " first" : ""));
+    }
+
+    template <class Counts>
+    void add_pairs(const Counts& counts) {
+        for (const auto& pair : taxonomy_.pairs)
+            if (pair.symptom == finding_.symptom && counts(pair.cause)) add_pair(pair);
     }
 
     void add_pair(const scenarios::SymptomCausePair& pair) {
@@ -145,7 +164,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
     for (const Finding& finding : findings) {
         if (!scenarios::find(taxonomy.symptoms, finding.symptom)) continue;  // a detector that crashed
         // Once the words are read, detectors that had only the same words add nothing.
-        if (diagnosis.finding == finding || (diagnosis.finding && diagnosis.finding->detector == by_words))
+        if (diagnosis.finding == finding || (diagnosis.finding && diagnosis.finding->detector == log_reading))
             continue;
         if (diagnosis.finding)
             diagnosis.others.push_back(finding);
@@ -157,7 +176,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
     if (!diagnosis.finding) return diagnosis;
     diagnosis.incident.outcome = IncidentOutcome::found;
     Ranking ranking(*diagnosis.finding, taxonomy, table);
-    ranking.weigh(evidence);
+    ranking.weigh(evidence, diagnosis.incident);
     diagnosis.causes = ranking.causes();
     add_fixes(diagnosis, taxonomy);
     return diagnosis;

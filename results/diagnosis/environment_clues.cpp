@@ -9,6 +9,7 @@
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/pairs.h"
+#include "results/analysis/phrases.h"
 #include "results/analysis/variables.h"
 #include "results/diagnosis/clue.h"
 #include "results/record/event_names.h"
@@ -104,28 +105,19 @@ void packages(const Evidence& evidence, Clues& clues) {
     }
 }
 
+constexpr std::pair<Sign, std::string_view> clue_by_sign[] = {{Sign::variable_absent, "variable_absent"},
+                                                              {Sign::address_taken, "endpoint_refused"},
+                                                              {Sign::name_unresolved, "endpoint_refused"},
+                                                              {Sign::device_refused, "device_refused"},
+                                                              {Sign::unroutable, "interface_unroutable"}};
+
+// Each clue once, of the first rank that speaks of it.
 void complaints(const Evidence& evidence, Clues& clues) {
-    bool absent = false, endpoint = false, unroutable = false, device = false;
+    std::set<std::string_view> seen;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
-        const std::string heart = quoted(complaint.text);
-        if (!absent && has_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
-            absent = true;
-            clues.push_back({"variable_absent", fmt::format("rank {}: {}", complaint.process, heart)});
-        }
-        if (!endpoint &&
-            has_any(complaint.text,
-                    {"address already in use", "EADDRINUSE", "could not be resolved", "cannot be resolved",
-                     "Name or service not known", "getaddrinfo", "failed to listen", "gai error"})) {
-            endpoint = true;
-            clues.push_back({"endpoint_refused", fmt::format("rank {}: {}", complaint.process, heart)});
-        }
-        if (!device && has_any(complaint.text, {"invalid device ordinal"})) {
-            device = true;
-            clues.push_back({"device_refused", fmt::format("rank {}: {}", complaint.process, heart)});
-        }
-        if (!unroutable && has_any(complaint.text, {"No route to host", "Network is unreachable"})) {
-            unroutable = true;
-            clues.push_back({"interface_unroutable", fmt::format("rank {}: {}", complaint.process, heart)});
+        for (const auto& [sign, clue] : clue_by_sign) {
+            if (!shows(complaint.text, sign) || !seen.insert(clue).second) continue;
+            clues.push_back({clue, fmt::format("rank {}: {}", complaint.process, quoted(complaint.text))});
         }
     }
 }

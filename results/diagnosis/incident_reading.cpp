@@ -18,6 +18,7 @@
 #include "results/analysis/exception_words.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/program_lines.h"
+#include "results/analysis/setup_words.h"
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
 #include "results/record/event_names.h"
@@ -34,16 +35,15 @@ namespace {
 using analysis::Nearness;
 using analysis::Phrase;
 
-constexpr std::size_t quotes_most = 6, quotes_unknown = 12, devices_most = 4;
+constexpr std::size_t quotes_most = 6, quotes_unknown = 12, devices_most = 4, words_most = 60;
 constexpr Time minutes_of_an_end = std::chrono::minutes(5);
 
 // An exception without any known phrase.
-constexpr Phrase bare{.nearness = Nearness::own, .symptom = id_of(Symptom::framework_runtime_exception)};
+constexpr Phrase bare{.nearness = Nearness::own, .symptom = Symptom::framework_runtime_exception};
 constexpr Phrase machine_fault{.nearness = Nearness::hardware,
-                               .symptom = id_of(Symptom::device_fault_reported),
-                               .causes = {id_of(Cause::hardware_or_link_fault)}};
-constexpr Phrase bad_access{.nearness = Nearness::own,
-                            .symptom = id_of(Symptom::native_crash_or_illegal_access)};
+                               .symptom = Symptom::device_fault_reported,
+                               .cause = Cause::hardware_or_link_fault};
+constexpr Phrase bad_access{.nearness = Nearness::own, .symptom = Symptom::native_crash_or_illegal_access};
 
 // Xids of a program's own making: an exception in a kernel, a bad access, a reset after one.
 constexpr std::int32_t own_xids[] = {13, 31, 43, 45};
@@ -99,60 +99,10 @@ bool names_vendor(std::string_view text, Vendor vendor) {
     return false;
 }
 
-struct StopWords {
-    StopKind kind;
-    std::string_view words, says;
-};
-// The first that the log has: the scheduler's own word before what followed from it.
-constexpr StopWords stop_words[] = {
-    {StopKind::time_limit, "DUE TO TIME LIMIT", "Slurm's time limit"},
-    {StopKind::time_limit, "ended TIMEOUT", "Slurm's time limit"},
-    {StopKind::time_limit, "ended DEADLINE", "the deadline of its Slurm job"},
-    {StopKind::time_limit, "JobState=TIMEOUT", "Slurm's time limit"},
-    {StopKind::time_limit, "TERM_RUNLIMIT", "LSF's run time limit"},
-    {StopKind::time_limit, "PBS: job killed: walltime", "the walltime limit of PBS"},
-    {StopKind::time_limit, "DeadlineExceeded", "the deadline of the Kubernetes job"},
-    {StopKind::time_limit, "job.exception type=timeout", "Flux's time limit"},
-    {StopKind::preempted, "DUE TO PREEMPTION", "a preemption"},
-    {StopKind::preempted, "ended PREEMPTED", "a preemption"},
-    {StopKind::preempted, "JobState=PREEMPTED", "a preemption"},
-    {StopKind::preempted, "TERM_PREEMPT", "a preemption"},
-    {StopKind::preempted, "was preempted", "a preemption"},
-    {StopKind::preempted, "eceived preemption notice", "a preemption"},
-    {StopKind::preempted, "Preemption notified", "a preemption"},
-    {StopKind::preempted, "TERMINATE_ON_HOST_MAINTENANCE", "a preemption, for maintenance of the host"},
-    {StopKind::preempted, "pot interruption", "a preemption of its spot instance"},
-    {StopKind::preempted, "pot Instance interruption", "a preemption of its spot instance"},
-    {StopKind::preempted, "pot instance interruption", "a preemption of its spot instance"},
-    {StopKind::preempted, "job.exception type=preempt", "a preemption"},
-    {StopKind::preempted, "Job was evicted", "an eviction by HTCondor"},
-    {StopKind::cancelled, "TERM_OWNER", "its owner (bkill)"},
-    {StopKind::cancelled, "TERM_FORCE_OWNER", "its owner (bkill)"},
-    {StopKind::cancelled, "TERM_ADMIN", "an administrator"},
-    {StopKind::cancelled, "Force Terminated job", "a cancellation (scancel)"},
-    {StopKind::cancelled, "CANCELLED AT", "a cancellation (scancel, or the end of another step)"},
-    {StopKind::cancelled, "PBS: job killed", "PBS"},
-    {StopKind::cancelled, "ended CANCELLED", "a cancellation (scancel)"},
-    {StopKind::cancelled, "JobState=CANCELLED", "a cancellation (scancel)"},
-    {StopKind::cancelled, "Job was aborted", "a cancellation (condor_rm)"},
-    {StopKind::cancelled, "job.exception type=cancel", "a cancellation (flux cancel)"},
-    {StopKind::cancelled, "' was stopped", "a cancellation (ray job stop)"},
-    {StopKind::aborted, "\"run_stop\"",
-     "the program itself: MLPerf status aborted, the target was not reached"},
-};
-constexpr StopWords signal_words[] = {
-    {StopKind::interrupted, "KeyboardInterrupt", "an interrupt from the keyboard"},
-    {StopKind::interrupted, "SIGINT", "SIGINT, as from the keyboard"},
-    {StopKind::interrupted, "got signal: 2", "SIGINT, as from the keyboard"},
-    {StopKind::interrupted, "received 2 death signal", "SIGINT, as from the keyboard"},
-    {StopKind::interrupted, "return code = -2", "SIGINT, as from the keyboard"},
-    {StopKind::terminated, "got signal: 1", "SIGTERM or SIGHUP from outside"},
-    {StopKind::terminated, "", "SIGTERM from outside"},
-};
-const StopWords* stop_in(std::string_view text) {
-    for (const StopWords& one : stop_words)
-        if (text.find(one.words) != text.npos) return &one;
-    return nullptr;
+// A scheduler ended it, or the program itself, and not just a signal.
+bool is_by_scheduler(StopKind kind) {
+    return kind == StopKind::time_limit || kind == StopKind::preempted || kind == StopKind::cancelled ||
+           kind == StopKind::aborted;
 }
 
 // The digits of an address or a time differ from rank to rank; the words of one and the same error do not.
@@ -205,36 +155,16 @@ struct Complained {
     std::string_view text;
     bool block = false;
     std::size_t place = 0;
-    bool mild = false;                     // printed as a warning: the program went on
-    bool over = false;                     // printed as information: the log continues after it
-    std::vector<std::string> causes = {};  // what the words of an exception speak for
-    std::string_view host = {};            // where no rank is known
+    bool mild = false;           // printed as a warning: the program went on
+    bool over = false;           // printed as information: the log continues after it
+    std::string_view host = {};  // where no rank is known
 
     // Smaller is nearer to the cause.
     auto key() const {
-        return std::tuple(mild ? Nearness::ending : meant.nearness, meant.symptom.empty(),
+        return std::tuple(mild ? Nearness::ending : meant.nearness, meant.symptom == Symptom::none,
                           meant.words.empty() && meant.nearness == Nearness::own, !block, event->at, place);
     }
 };
-
-// "KeyError: 'warmup'": any dictionary may lack that. A key in capitals is an environment variable's name,
-// one with dots a parameter's.
-bool names_any_key(std::string_view words) {
-    const std::string_view key = word_behind(words, "KeyError: '", "'");
-    return !key.empty() && key.find('.') == key.npos && std::any_of(key.begin(), key.end(), [](char c) {
-        return std::islower(static_cast<unsigned char>(c));
-    });
-}
-
-// A library's exception says what it wants of its caller, or which number it could not work with. Empty where
-// its words speak for no cause.
-std::vector<std::string> causes_of_exception(std::string_view words) {
-    if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
-                        "in the config", "only support", "is required"}))
-        return {id_of(Cause::misconfigured_resource_or_distributed_settings)};
-    if (names_any_key(words)) return {};
-    return analysis::find_exception_causes(words, false);
-}
 
 // "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the text.
 bool is_below_error_level(std::string_view text) {
@@ -257,15 +187,12 @@ Phrase in_context(Phrase meant, std::string_view text) {
                                         "resume_from_checkpoint", "create_local_plan", "load_plan"});
     if (meant.nearness != Nearness::own) return meant;
     if (saving &&
-        (meant.symptom == Symptom::framework_runtime_exception || has_any(text, {"No space left", "uota"}))) {
-        meant.symptom = id_of(Symptom::checkpoint_save_failure);
-        meant.causes = {id_of(Cause::misconfigured_resource_or_distributed_settings),
-                        id_of(Cause::hardware_or_link_fault), id_of(Cause::dependency_or_hardware_mismatch)};
+        (meant.symptom == Symptom::framework_runtime_exception || meant.sign == analysis::Sign::disk_full)) {
+        meant.symptom = Symptom::checkpoint_save_failure;
     } else if (loading && meant.symptom == Symptom::tensor_shape_or_dtype_error) {
-        meant.symptom = id_of(Symptom::reshard_restore_failure);
-        meant.causes = {id_of(Cause::layout_dependent_checkpoint_format),
-                        id_of(Cause::misaligned_parameters_tensors_or_model_structure),
-                        id_of(Cause::shard_layout_or_offset_error)};
+        // A saved tensor does not fit the one that it is loaded into.
+        meant.symptom = Symptom::reshard_restore_failure;
+        meant.cause = Cause::misaligned_parameters_tensors_or_model_structure;
     }
     return meant;
 }
@@ -285,7 +212,7 @@ public:
             !evidence_.each<CollectiveEnter>().empty() || !evidence_.each<P2pEnter>().empty();
         if (calls_told && !findings_.empty()) {
             by_detectors(best, findings_.front());
-        } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
+        } else if (best && best->meant.nearness < Nearness::stopped && best->meant.symptom != Symptom::none &&
                    !went_on(*best) && !was_handled(*best)) {
             by_words(*best);
         } else if (const Finding* found = find_detectors_finding();
@@ -331,15 +258,15 @@ private:
         const Phrase* known = analysis::signature_in(words);
         if (!known && block && words.empty())
             known = analysis::signature_in(text);  // the exception was cut off
-        Phrase of_library;
-        std::vector<std::string> causes;
-        if (!known && block && !words.empty() && analysis::begins_with_exception(words))
-            of_library = bare, known = &of_library, causes = causes_of_exception(words);
+        if (!known && block && !words.empty() && analysis::begins_with_exception(words)) known = &bare;
         if (!known) {
             if (log->level >= 1) strange_.push_back({event.rank, event.at, std::string(text)});
             return;
         }
         if (known->nearness == Nearness::finished) finished_ = all_.size() + 1;
+        Phrase meant = in_context(*known, text);
+        if (block && meant.cause == Cause::none && meant.symptom == Symptom::framework_runtime_exception)
+            meant.cause = analysis::find_named_cause(words, !own_program(text).empty());
         // c10d warns of each address that it tries in vain, libraries of what they can do without. NCCL's
         // warnings are its errors.
         const bool warned = log->level <= 1 || (!block && is_below_error_level(text));
@@ -348,8 +275,7 @@ private:
         const bool mild = warned && (known->nearness == Nearness::own || outlived) &&
                           known->symptom != Symptom::loss_nan_or_divergence &&
                           text.find(" NCCL WARN ") == text.npos;
-        all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
-                        mild && log->level == 0, std::move(causes),
+        all_.push_back({&event, event.rank, meant, text, block, all_.size(), mild, mild && log->level == 0,
                         event.rank == no_rank ? host : std::string_view()});
     }
 
@@ -373,7 +299,7 @@ private:
     // workers.
     void drop_shutdown_errors() {
         const auto stop = std::find_if(all_.begin(), all_.end(), [](const Complained& one) {
-            return one.meant.nearness == Nearness::stopped && stop_in(one.text) && !one.mild;
+            return is_by_scheduler(one.meant.stop) && !one.mild;
         });
         if (stop == all_.end()) return;
         const std::size_t place = stop->place;
@@ -465,14 +391,8 @@ private:
                 ranks.insert(one.rank);
         }
         if (best.rank != no_rank) ranks.insert(best.rank);
-        // NCCL names both: "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
-        constexpr std::string_view twice = "Duplicate GPU detected : rank ";
-        if (const auto pair = best.text.find(twice); pair != best.text.npos) {
-            const std::string_view both = best.text.substr(pair + twice.size() - 5);
-            ranks = {static_cast<Rank>(number_behind(both, "rank ", no_rank)),
-                     static_cast<Rank>(number_behind(both, " and rank ", no_rank))};
-            ranks.erase(no_rank);
-        }
+        if (const auto pair = analysis::find_ranks_on_one_device(best.text); !pair.empty())
+            ranks = {pair.begin(), pair.end()};
         if (ranks.empty()) {
             const auto other = std::find_if(all_.begin(), all_.end(), about);
             if (other != all_.end()) ranks.insert(other->rank);
@@ -525,13 +445,19 @@ private:
             if (times == most && incident_.devices.size() < devices_most) incident_.devices.push_back(device);
     }
 
-    const Complained* first_about_the_device(const Complained& best) const {
-        const auto about = [&](const Complained& one) {
-            return one.meant.symptom == best.meant.symptom && !incident_.devices.empty() &&
-                   device_in(one.text) == incident_.devices.front();
-        };
-        const auto first = std::find_if(all_.begin(), all_.end(), about);
-        return first == all_.end() ? &best : &*first;
+    // The line that says most of the accused device's fault, and how often: "20 new uncorrectable hardware
+    // errors detected in umc block" before "[Hardware Error]: events logged".
+    std::pair<const Complained*, int> line_of_the_device(const Complained& best) const {
+        const Complained* line = nullptr;
+        int times = 0;
+        for (const Complained& one : all_) {
+            if (one.meant.symptom != best.meant.symptom || incident_.devices.empty() ||
+                device_in(one.text) != incident_.devices.front())
+                continue;
+            if (!line || one.meant.place < line->meant.place) line = &one, times = 0;
+            times += one.meant.place == line->meant.place;
+        }
+        return {line ? line : &best, times};
     }
 
     void name_hosts(const Complained& best) {
@@ -558,16 +484,23 @@ private:
         incident_.hosts.assign(hosts.begin(), hosts.end());
     }
 
-    // The first complaint about the same trouble: the store that could not listen, not the group then
-    // missing.
-    const Complained& find_first_complaint(const Complained& best) const {
+    // The first complaint about the same trouble that names a cause: the store that could not listen, not the
+    // group then missing.
+    const Complained& find_line_of_cause(const Complained& best) const {
         if (best.meant.words.empty()) return best;
         for (const Complained& one : all_) {
             if (!one.mild && one.meant.nearness == best.meant.nearness && !one.meant.words.empty() &&
-                one.meant.symptom == best.meant.symptom && one.event->at <= best.event->at)
+                one.meant.symptom == best.meant.symptom && one.event->at <= best.event->at &&
+                one.meant.cause != Cause::none)
                 return one;
         }
         return best;
+    }
+
+    void name_cause(Finding& finding, Cause cause, std::string words, std::string line) {
+        if (cause == Cause::none || has(finding.causes, id_of(cause))) return;
+        finding.causes.emplace_back(id_of(cause));
+        incident_.spoken.push_back({id_of(cause), std::move(words), std::move(line)});
     }
 
     // Without calls a detector has no more than exits: that a rank ended names no trouble by itself.
@@ -588,13 +521,15 @@ private:
     void by_words(const Complained& best) {
         incident_.outcome = IncidentOutcome::found;
         Finding finding;
-        finding.symptom = best.meant.symptom;
-        finding.detector = "log_reading";
+        finding.symptom = id_of(best.meant.symptom);
+        finding.detector = log_reading;
         finding.at = best.event->at;
-        for (const std::string_view cause : find_first_complaint(best).meant.causes) {
-            if (!cause.empty()) finding.causes.emplace_back(cause);
-        }
-        if (finding.causes.empty()) finding.causes = best.causes;
+        const Complained& speaks = find_line_of_cause(best);
+        const std::string line = analysis::quoted(speaks.text);
+        name_cause(finding, speaks.meant.cause,
+                   speaks.meant.words.empty() ? analysis::shorten_text(line, words_most)
+                                              : std::string(speaks.meant.words),
+                   line);
         const bool echo = best.meant.nearness == Nearness::echo;
         std::vector<Rank> ranks = echo ? lost_peers(best) : find_ranks_reporting(best);
         std::string says = analysis::quoted(best.text);
@@ -603,8 +538,7 @@ private:
             Waited waited = find_awaited_rank(evidence_, incident_.reading);
             ranks = waited.blamed;
             // What the words say of a cause comes before what the pattern of the ranks does.
-            for (const std::string& cause : waited.causes)
-                if (!has(finding.causes, cause)) finding.causes.push_back(cause);
+            name_cause(finding, waited.cause, waited.says, waited.says);
             says = waited.says;
             if (ranks.empty() && !exits.empty() && exits.front()->as<RankExit>()->signal != sigabrt)
                 ranks = {exits.front()->rank};
@@ -621,10 +555,12 @@ private:
         incident_.finding = std::move(finding);
         name_devices();
         name_hosts(best);
-        if (const Complained* one = first_about_the_device(best); one != &best) {
-            incident_.finding->says = analysis::quoted(one->text);
-            quote(*one);
+        const auto [accuses, times] = line_of_the_device(best);
+        if (accuses != &best) {
+            incident_.finding->says = analysis::quoted(accuses->text);
+            quote(*accuses);
         }
+        if (times > 1) incident_.finding->says += fmt::format(" ({} such lines)", times);
         if (!incident_.devices.empty())
             incident_.finding->blame.component = fmt::format("{}", fmt::join(incident_.devices, ", "));
         quote(best);
@@ -677,23 +613,17 @@ private:
     // Who or what stopped it, and which ranks had fallen silent long before.
     void describe_stop() {
         incident_.outcome = IncidentOutcome::stopped;
+        // The scheduler's own word before what followed from it. The table has them in this order.
         const Complained* said = nullptr;
-        const StopWords* meant = nullptr;
         for (const Complained& one : all_) {
             if (one.meant.nearness != Nearness::stopped) continue;
-            const StopWords* words = stop_in(one.text);
-            if (words && (!meant || words < meant)) said = &one, meant = words;
-        }
-        for (const Complained& one : all_) {
-            if (meant || one.meant.nearness != Nearness::stopped) continue;
-            said = &one;
-            meant = std::find_if(
-                std::begin(signal_words), std::end(signal_words),
-                [&](const StopWords& words) { return one.text.find(words.words) != std::string_view::npos; });
+            const bool nearer =
+                !said || (is_by_scheduler(one.meant.stop) && one.meant.place < said->meant.place);
+            if (nearer) said = &one;
         }
         if (!said) return;
-        incident_.stop = meant->kind;
-        incident_.stopped_by = meant->says;
+        incident_.stop = said->meant.stop;
+        incident_.stopped_by = said->meant.stopped_by;
         if (const auto when = word_behind(said->text, "CANCELLED AT ", " *"); !when.empty())
             incident_.stopped_by += fmt::format(" at {}", when);
         quote(*said);
@@ -754,12 +684,6 @@ std::string_view name_of(IncidentOutcome outcome) {
         default:
             return "unknown";
     }
-}
-
-std::string_view name_of(StopKind kind) {
-    constexpr std::string_view names[] = {"",           "time_limit", "preempted", "cancelled", "interrupted",
-                                          "terminated", "aborted"};
-    return names[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name_of(Vendor vendor) {

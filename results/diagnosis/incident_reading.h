@@ -30,17 +30,24 @@ struct Quote {
     bool of_parent = false;  // a parent's word on how its child ended
 };
 
-// Who ended a job from outside, or which limit.
-enum class StopKind { none, time_limit, preempted, cancelled, interrupted, terminated, aborted };
-std::string_view name_of(StopKind kind);
+using analysis::StopKind;
 
 // Whose devices the log is about: tools and variables differ.
 enum class Vendor { nvidia, amd, ascend, intel, habana, tpu };
 std::string_view name_of(Vendor vendor);
 
+// A cause, and what in the log speaks for it.
+struct SpokenCause {
+    std::string cause, words, line;  // the phrase, and the whole line; or the pattern of ranks
+};
+
+// What a finding that words gave has as its detector.
+inline constexpr std::string_view log_reading = "log_reading";
+
 struct Incident {
     IncidentOutcome outcome = IncidentOutcome::unknown;
     std::optional<Finding> finding;
+    std::vector<SpokenCause> spoken;  // of a finding that words gave
     std::vector<Quote> lines;  // what supports it; if unknown, what sounds most like the cause
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
     std::vector<Rank> ended;   // which ranks left first, where only that is known
@@ -65,7 +72,7 @@ Incident read_incident(const Evidence& evidence, const std::vector<Finding>& fin
 struct Waited {
     std::vector<Rank> blamed;  // empty when the lines do not say
     std::string says;
-    std::vector<std::string> causes;  // likeliest first; empty where the lines do not say
+    scenarios::Cause cause = scenarios::Cause::none;  // what this pattern of ranks speaks for
 };
 Waited find_awaited_rank(const Evidence& evidence, const analysis::LogRead& reading);
 

@@ -261,9 +261,12 @@ std::string who_text(const Diagnosis& diagnosis) {
         if (!incident.hosts.empty()) blame.nodes.clear();
         if (const std::string rest = blame.text(); !rest.empty()) who += (who.empty() ? "" : ", ") + rest;
         if (!who.empty()) return on_hosts(who);
-        if (!incident.hosts.empty())
-            return fmt::format("{}; no line names a rank", fmt::join(incident.hosts, ", "));
-        return "no line names a rank";
+        // Ranks that only waited, or lost a peer, are not those that began it.
+        const bool others = std::any_of(incident.lines.begin(), incident.lines.end(),
+                                        [](const Quote& quote) { return quote.rank != no_rank; });
+        const std::string_view nobody = others ? "no line shows who is to blame" : "no line names a rank";
+        return incident.hosts.empty() ? std::string(nobody)
+                                      : fmt::format("{}; {}", fmt::join(incident.hosts, ", "), nobody);
     }
     if (!incident.ended.empty())
         return fmt::format("{} ended first; why is in none of these lines",
@@ -278,12 +281,23 @@ std::string who_text(const Diagnosis& diagnosis) {
                : fmt::format("no line names a rank; the log is silent for {} before that", how_long);
 }
 
+// The words of the log, or the first clue: " ("no kernel image is available")".
+std::string what_speaks_for(const LikelyCause& cause, const Incident& incident) {
+    constexpr std::size_t most = 60;
+    for (const SpokenCause& one : incident.spoken)
+        if (one.cause == cause.cause)
+            return fmt::format(" (\"{}\")", analysis::shorten_text(one.words, most));
+    if (!incident.finding || incident.finding->detector != log_reading) return {};  // --more has the reasons
+    return fmt::format(" ({})", one_line(cause.reasons.front().says, most));
+}
+
 std::string cause_text(const Diagnosis& diagnosis) {
     if (!diagnosis.finding) return {};
     if (diagnosis.causes.empty()) return "no line speaks for a cause";
     std::string text;
     for (std::size_t i = 0; i < diagnosis.causes.size() && i < causes_most; ++i)
-        text += fmt::format("{}{}", i == 0 ? "" : ", or ", diagnosis.causes[i].cause);
+        text += fmt::format("{}{}{}", i == 0 ? "" : ", or ", diagnosis.causes[i].cause,
+                            what_speaks_for(diagnosis.causes[i], diagnosis.incident));
     return text;
 }
 
@@ -341,7 +355,7 @@ std::string certainty_text(const Incident& incident) {
     if (incident.sure == 1) return words(Certainty::low, "only how processes ended is known");
     return incident.finding && !incident.finding->blame.ranks.empty()
                ? words(Certainty::fair, "other ranks report it, which waited for this one or lost it")
-               : words(Certainty::fair, "the log has the error, and does not name the rank");
+               : words(Certainty::fair, "the log has the error, and does not show which rank began it");
 }
 
 bool has_times(const analysis::LogRead& reading) { return reading.lines == 0 || reading.stamps > 0; }

@@ -18,6 +18,7 @@
 namespace deadrank::results::diagnosis {
 
 using scenarios::Cause;
+using scenarios::Symptom;
 
 namespace {
 
@@ -128,11 +129,6 @@ std::vector<Rank> find_minority_ranks(const std::map<Rank, Value>& values) {
     return few;
 }
 
-const char* const divergence = id_of(Cause::rank_divergent_control_flow);
-const char* const other_order = id_of(Cause::communication_order_divergence);
-const char* const unpropagated = id_of(Cause::unpropagated_rank_failure);
-const char* const machine = id_of(Cause::hardware_or_link_fault);
-
 class Waiting {
 public:
     Waiting(const Evidence& evidence, const analysis::LogRead& reading)
@@ -142,7 +138,8 @@ public:
             const auto* meant = analysis::signature_in(text);
             if (!meant || meant->nearness != Nearness::waiting) continue;
             read_missing(text);
-            if (named_.empty()) named_ = named_by_barrier(text);
+            if (named_.empty() && !(named_ = named_by_barrier(text)).empty())
+                connects_ = meant->symptom == Symptom::communication_setup_failure;
             if (const Rank lost = rank_without_heartbeat(text); lost != no_rank) lost_.insert(lost);
             if (const Rank remote = remote_rank(text); remote != no_rank)
                 waits_for_[event->rank].insert(remote);
@@ -205,23 +202,23 @@ private:
     Waited missing() const {
         if (missing_.empty()) return {};
         const std::vector<Rank> ranks(missing_.begin(), missing_.end());
-        return {
-            ranks,
-            fmt::format("{} never submitted a tensor that the others wait for", analysis::ranks_text(ranks)),
-            {divergence, unpropagated}};
+        return {ranks, fmt::format("{} never submitted a tensor that the others wait for",
+                                   analysis::ranks_text(ranks))};
     }
     Waited barrier() const {
         if (named_.empty()) return {};
-        return {named_,
-                fmt::format("{} did not come to a barrier", analysis::ranks_text(named_)),
-                {unpropagated, divergence, machine}};
+        const std::string says = fmt::format("{} did not come to a barrier", analysis::ranks_text(named_));
+        // Of four processes one came to where all connect: the others were not started, or were told of
+        // another place or number.
+        const bool alone = connects_ && std::ssize(named_) == named_.back();
+        if (!alone) return {named_, says};
+        return {named_, says + ", and only one rank did",
+                Cause::misconfigured_resource_or_distributed_settings};
     }
     Waited heartbeat() const {
         if (lost_.empty()) return {};
         const std::vector<Rank> ranks(lost_.begin(), lost_.end());
-        return {ranks,
-                fmt::format("{} stopped sending heartbeats", analysis::ranks_text(ranks)),
-                {unpropagated, machine}};
+        return {ranks, fmt::format("{} stopped sending heartbeats", analysis::ranks_text(ranks))};
     }
     // Rank 0 waits for rank 4, and rank 7 for rank 0, which waits itself: rank 4 began it.
     Waited remote() const {
@@ -239,8 +236,7 @@ private:
         return {first,
                 fmt::format("{} did not answer{}", analysis::ranks_text(first),
                             those.empty() ? std::string()
-                                          : fmt::format("; {} waited for it", analysis::ranks_text(those))),
-                {unpropagated, divergence, machine}};
+                                          : fmt::format("; {} waited for it", analysis::ranks_text(those)))};
     }
     // A rank left before the others timed out, and not because of a time-out of its own.
     Waited find_early_exit() const {
@@ -252,7 +248,7 @@ private:
             return {{event->rank},
                     fmt::format("rank {} had left with code {}; {} waited for it{}", event->rank, exit->code,
                                 analysis::ranks_text(waiting()), where()),
-                    {unpropagated, divergence, machine}};
+                    Cause::unpropagated_rank_failure};
         }
         return {};
     }
@@ -266,7 +262,7 @@ private:
         return {few,
                 fmt::format("{} timed out in {}, the others elsewhere", analysis::ranks_text(few),
                             calls[few.front()]),
-                {other_order, divergence, unpropagated}};
+                Cause::communication_order_divergence};
     }
     // Two ranks time out in the same call of their group, which is not the same to both.
     Waited two_calls() const {
@@ -278,7 +274,7 @@ private:
         return {{one, other},
                 fmt::format("call {}: rank {} is in {}, rank {} in {}", first.seq, one, first.call, other,
                             second.call),
-                {other_order, divergence}};
+                Cause::communication_order_divergence};
     }
     // Ranks that have enqueued fewer calls than the others are behind.
     Waited find_ranks_behind() const {
@@ -294,10 +290,8 @@ private:
                 return std::count(few.begin(), few.end(), one.first) == 0;
             });
             if (other == values->end() || values->at(few.front()) > other->second) continue;
-            return {few,
-                    fmt::format("{} stopped at another call than the others: {}", analysis::ranks_text(few),
-                                values->at(few.front())),
-                    {divergence, other_order, unpropagated}};
+            return {few, fmt::format("{} stopped at another call than the others: {}",
+                                     analysis::ranks_text(few), values->at(few.front()))};
         }
         return {};
     }
@@ -312,16 +306,15 @@ private:
         for (Rank rank = 0; rank < reading_.ranks_stated; ++rank) {
             if (!by_rank_.contains(rank)) silent.push_back(rank);
         }
-        return {silent,
-                fmt::format("{} of {} ranks timed out{}; {} did not", by_rank_.size(), world, where(),
-                            analysis::ranks_text(silent)),
-                {unpropagated, divergence, machine}};
+        return {silent, fmt::format("{} of {} ranks timed out{}; {} did not", by_rank_.size(), world, where(),
+                                    analysis::ranks_text(silent))};
     }
 
     const Evidence& evidence_;
     const analysis::LogRead& reading_;
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
+    bool connects_ = false;  // the barrier is where all processes connect
     std::set<Rank> missing_, lost_;
     std::map<Rank, std::set<Rank>> waits_for_;  // who names whom as the other side
     Time first_{-1};

@@ -221,7 +221,7 @@ void LogReader::take_line(std::string& raw) {
     // callback at the exit.
     in_a_thread_ |= line.text.starts_with("Exception in thread ");
     if (line.text.starts_with("Exception ignored ")) ignored_.insert(line.source);
-    if (missing_ranks(line)) {
+    if (missing_ranks(line) || benchmark(line)) {
         ++known_;
         return;
     }
@@ -405,6 +405,10 @@ void LogReader::plain(const Unwrapped& line) {
         ++known_;
         const bool progresses = !noise(line.text);
         progress_ += progresses;
+        if (progresses) {
+            benchmark_.worked();
+            forget_benchmark();
+        }
         if (rank != no_rank && progresses) add_log_line(line, rank, 0, std::string(line.text));
         return;
     }
@@ -472,6 +476,25 @@ bool LogReader::missing_ranks(const Unwrapped& line) {
     return true;
 }
 
+// A proof stands where its line does: an error that follows is not outlived by it.
+bool LogReader::benchmark(const Unwrapped& line) {
+    const std::int64_t number = story_.reading().lines;
+    const bool of_table = benchmark_.take(line.text, number);
+    if (benchmark_.proof().empty()) {
+        forget_benchmark();
+    } else if (benchmark_.proved() == number) {
+        forget_benchmark();
+        benchmark_told_ = story_.log_again(last_, "benchmark ended: " + benchmark_.proof());
+        if (last_ == no_time) untimed_.push_back(benchmark_told_);
+    }
+    return of_table;
+}
+
+void LogReader::forget_benchmark() {
+    if (benchmark_told_ != Story::nothing) story_.forget(benchmark_told_);
+    benchmark_told_ = Story::nothing;
+}
+
 // nccl-tests: "#  Rank  4 Group  0 Pid 353213 on node-9 device  0 [0000:1b:00] NVIDIA H100"
 bool LogReader::device_table(const Unwrapped& line) {
     if (!line.text.starts_with("#  Rank ")) return false;
@@ -529,6 +552,7 @@ std::string LogReader::finish() {
     for (const CleanEnd& one : clean_ends_) {
         if (story_.reading().lines - one.line > shutdown_lines_max) story_.forget(one.told);
     }
+    if (story_.reading().lines - benchmark_.proved() > shutdown_lines_max) forget_benchmark();
     for (auto& [rank, words] : suspects_) {
         if (rank == no_rank && place_.rank == no_rank) add_log_line(no_rank, 1, words);
     }

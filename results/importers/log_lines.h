@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "results/importers/benchmark_end.h"
 #include "results/importers/incident_log.h"
 #include "results/importers/wrapping.h"
 
@@ -67,6 +68,8 @@ private:
     void flush(Block& block);
     void plain(const Unwrapped& line);
     void suspect(const Unwrapped& line);
+    bool benchmark(const Unwrapped& line);
+    void forget_benchmark();
     void follow_loss(std::string_view text, std::size_t told);
     bool shell(const Unwrapped& line);
     void add_pending_error(std::size_t told, const std::string& source);
@@ -109,6 +112,8 @@ private:
     std::deque<CleanEnd> clean_ends_;
     std::vector<std::pair<std::size_t, std::int64_t>> outlived_;  // an error, and the progress made by then
     std::int64_t progress_ = 0;                                   // lines of progress
+    BenchmarkEnd benchmark_;
+    std::size_t benchmark_told_ = Story::nothing;  // its proof, at the place of its line
     bool chained_ = false;        // the next traceback continues the last pending one
     bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
     std::set<std::string> ignored_;  // the streams whose next traceback Python ignored

@@ -154,7 +154,7 @@ constexpr OutputWord words_of_output[] = {
 
     {printed::certainty, "high", "The line is the error of a rank or a machine itself."},
     {printed::certainty, "fair",
-     "Other ranks report it, which waited for the one that is named or lost it; or no line names the rank."},
+     "Other ranks report it, which waited for the one that is named or lost it; or no line shows which rank began it."},
     {printed::certainty, "low", "Only how processes ended is known."},
 
     {printed::incident, "healthy", "No detector found anything in a run of deadrank's own."},

@@ -272,8 +272,8 @@ TEST(Texts, AreSilentAboutHealthyLines) {
     for (const std::string_view line : harmless) {
         EXPECT_EQ(classify_trouble(line), Trouble::none) << line;
         const auto* signature = signature_in(line);
-        EXPECT_TRUE(!signature || signature->symptom.empty())
-            << line << " → " << (signature ? signature->symptom : "");
+        EXPECT_TRUE(!signature || signature->symptom == scenarios::Symptom::none)
+            << line << " → " << (signature ? id_of(signature->symptom) : "");
     }
 }
 

@@ -170,7 +170,7 @@ TEST(LogAnswers, NamesTheRankThatSaysNothingWhileTheOthersTimeOut) {
     const auto diagnosis = told_by(log);
     EXPECT_EQ(gist_of(diagnosis), "collective_timeout_abort of 5");
     EXPECT_THAT(diagnosis.finding->says, HasSubstr("set-up was over"));
-    EXPECT_EQ(diagnosis.causes.front().cause, "unpropagated_rank_failure");
+    EXPECT_TRUE(diagnosis.causes.empty()) << "it may have died, or gone another way";
 }
 
 TEST(LogAnswers, BlamesNobodyWhereTheWorldIsNotKnown) {
@@ -203,6 +203,7 @@ TEST(LogAnswers, NamesTheRankThatHadLeftBeforeTheOthersRang) {
     const auto diagnosis =
         told_by(report + timed_out("[rank0]:[E101 00:10:00.000000000 ProcessGroupNCCL.cpp:629] ", 0));
     EXPECT_EQ(gist_of(diagnosis), "collective_timeout_abort of 6");
+    EXPECT_EQ(diagnosis.causes.front().cause, "unpropagated_rank_failure");
 }
 
 TEST(LogAnswers, ReadsWhoDidNotComeToAMonitoredBarrier) {
@@ -228,13 +229,13 @@ TEST(LogAnswers, SaysThatASlipIsTheUsersOwn) {
 
 TEST(LogAnswers, AnswersWhatWhoWhyHowSureAndWhatNext) {
     IncidentFiles files;
-    files.put("job.log",
-              "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n");
+    files.put("job.log", "[rank3]: RuntimeError: CUDA error: invalid device ordinal\n");
     const std::string answer = files.answered(), all = files.answered({.more = true, .similar = {}});
-    for (const char* part : {"what", "device_out_of_memory", "who", "rank 3", "why", "lines", "cause", "next",
-                             "sure", "high", "--more"})
+    for (const char* part : {"what", "communication_setup_failure", "who", "rank 3", "why", "lines", "cause",
+                             "next", "sure", "high", "--more"})
         EXPECT_THAT(answer, HasSubstr(part));
-    for (const char* part : {"device_out_of_memory", "lines", "likely causes", "look next", "fix patterns"})
+    for (const char* part :
+         {"communication_setup_failure", "lines", "likely causes", "look next", "fix patterns"})
         EXPECT_THAT(all, HasSubstr(part));
 }
 

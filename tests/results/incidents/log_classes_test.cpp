@@ -256,6 +256,56 @@ TEST(LogEnds, AProofInTheMiddleIsNone) {
     EXPECT_EQ(gist_of(told_by(part + failing("", "KeyError: 'labels'"))), "framework_runtime_exception");
 }
 
+// Benchmarks end with a number. OSU's table is complete with the largest message size, perftest's with the
+// rule below it; a table that stops earlier may have been cut.
+TEST(LogEnds, ABenchmarkEndsWithTheLastRowOfItsTable) {
+    const auto osu = [](const std::string& title, std::int64_t last) {
+        std::string log =
+            "# OSU MPI-CUDA " + title + " Test v7.2\n# Datatype: MPI_CHAR.\n# Size       Avg(us)\n";
+        for (std::int64_t size = 4; size <= last; size *= 2) log += std::to_string(size) + "       10.21\n";
+        return log;
+    };
+    constexpr std::int64_t mib = 1 << 20;
+    EXPECT_EQ(gist_of(told_by(osu("Allreduce Latency", mib))), "completed");
+    EXPECT_EQ(gist_of(told_by(osu("Allreduce Latency", mib / 2))), "unknown");
+    EXPECT_EQ(gist_of(told_by(osu("Bandwidth", 4 * mib))), "completed");
+    EXPECT_EQ(gist_of(told_by(osu("Bandwidth", mib))), "unknown") << "between two ranks it goes on to 4 MiB";
+    const std::string asked = "+ mpirun -n 2 osu_bw -m 4:65536 D D\n";
+    EXPECT_EQ(gist_of(told_by(asked + osu("Bandwidth", 65536))), "completed");
+    EXPECT_EQ(gist_of(told_by(asked + osu("Bandwidth", 32768))), "unknown");
+    EXPECT_EQ(gist_of(told_by(osu("Allreduce Latency", mib) + osu("Bandwidth", 4096))), "unknown");
+    EXPECT_EQ(gist_of(told_by("# OSU MPI Barrier Latency Test v7.2\n# Avg Latency(us)\n      5.21\n")),
+              "completed");
+    EXPECT_EQ(gist_of(told_by(osu("Allreduce Latency", mib) + ended_task("n1", 1))), "unknown");
+
+    const std::string rule(90, '-');
+    const std::string perftest =
+        rule + "\n                    RDMA_Write BW Test\n" + rule +
+        "\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        " 65536      5000             392.11             392.05             0.747\n";
+    EXPECT_EQ(gist_of(told_by(perftest + rule + "\n")), "completed");
+    EXPECT_EQ(gist_of(told_by(perftest)), "unknown");
+}
+
+// A benchmark of any other name ends with a total that it prints once, after lines that it prints repeatedly.
+TEST(LogEnds, ABenchmarkEndsWithItsSummary) {
+    const auto log = [](const std::string& title, const std::string& last) {
+        std::string text = title + "\n";
+        for (int i = 0; i < 5; ++i) text += "Iter #" + std::to_string(i) + ": 231.4 img/sec per GPU\n";
+        return text + last + "\n";
+    };
+    const std::string total = "Total img/sec on 8 GPU(s): 1848.2 +-3.1";
+    EXPECT_EQ(gist_of(told_by(log("Running benchmark...", total))), "completed");
+    EXPECT_EQ(gist_of(told_by(log("Running benchmark...", ""))), "unknown");
+    EXPECT_EQ(gist_of(told_by(log("training", total))), "unknown") << "a job may print a total at any time";
+    EXPECT_EQ(gist_of(told_by(log("cudnn.benchmark = True, benchmark: null", total))), "unknown");
+    EXPECT_EQ(gist_of(told_by(log("Running benchmark...", total + "\n" + total))), "unknown")
+        << "what is printed again is no end";
+    EXPECT_EQ(gist_of(told_by(log("Running benchmark...", total + "\n" + lines_of_work(3)))), "unknown");
+    EXPECT_EQ(gist_of(told_by(log("Running benchmark...", total + "\n" + failing("", "KeyError: 'labels'")))),
+              "framework_runtime_exception");
+}
+
 TEST(LogEnds, TellsLimitCancellationAndPreemptionApart) {
     const std::string slurm = "slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2025-02-03T04:05:06";
     const auto stop_of = [](const std::string& log) {
@@ -611,7 +661,16 @@ TEST(LogCauses, AMissingKeyAloneIsNone) {
 
 TEST(LogCauses, AreNotNamedWhereNoLineSpeaksForOne) {
     for (const char* words : {"ValueError: covariance is not positive", "Segmentation fault (core dumped)",
-                              "RuntimeError: CUDA error: an illegal memory access was encountered"}) {
+                              "RuntimeError: CUDA error: an illegal memory access was encountered",
+                              "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x512 and 513x10)",
+                              "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+                              "RuntimeError: CUDA error: device-side assert triggered",
+                              "ConnectionResetError: [Errno 104] Connection reset by peer",
+                              "OSError: [Errno 28] No space left on device",
+                              "FileNotFoundError: [Errno 2] No such file or directory: '/data/x.bin'",
+                              "TypeError: 'NoneType' object is not subscriptable", "loss is nan",
+                              "ModuleNotFoundError: No module named 'flash'",
+                              "RuntimeError: NCCL error in: x.cpp:1, unhandled system error"}) {
         const auto diagnosis = told_by(failing("", words));
         EXPECT_THAT(diagnosis.causes, IsEmpty()) << words;
         EXPECT_THAT(diagnosis.fixes, IsEmpty()) << words;
@@ -621,6 +680,31 @@ TEST(LogCauses, AreNotNamedWhereNoLineSpeaksForOne) {
     EXPECT_THAT(files.answered(), HasSubstr("no line speaks for a cause"));
     EXPECT_EQ(told_by(failing("", "ZeroDivisionError: division by zero")).causes.front().cause,
               "numeric_edge_case_error");
+}
+
+// A cause is named with the words that speak for it, and --more has the whole line.
+TEST(LogCauses, AreNamedWithTheirLine) {
+    IncidentFiles files;
+    files.put("job.log", failing("[rank3]: ", "RuntimeError: CUDA error: invalid device ordinal"));
+    EXPECT_THAT(files.answered(),
+                HasSubstr("cause  rank_or_device_derivation_error (\"invalid device ordinal\")"));
+    EXPECT_THAT(files.answered({.more = true, .similar = {}}),
+                HasSubstr("the log: RuntimeError: CUDA error: invalid device ordinal"));
+    const auto diagnosis = files.diagnosed();
+    ASSERT_EQ(diagnosis.causes.size(), 1u);
+    EXPECT_EQ(diagnosis.incident.spoken.size(), 1u);
+}
+
+// One package refuses what another passes: they do not fit. In the job's own program it is a slip.
+TEST(LogCauses, AnArgumentThatIsRefusedDependsOnWhoPassedIt) {
+    const auto raised = [](const std::string& path) {
+        return told_by("Traceback (most recent call last):\n  File \"" + path +
+                       "\", line 7, in f\nTypeError: g() got an unexpected keyword argument 'device_map'\n");
+    };
+    const auto packages = raised("/v/lib/python3.11/site-packages/m/x.py");
+    ASSERT_FALSE(packages.causes.empty());
+    EXPECT_EQ(packages.causes.front().cause, "dependency_or_hardware_mismatch");
+    EXPECT_THAT(raised("/home/u/train.py").causes, IsEmpty());
 }
 
 TEST(LogReading, ADictionaryAtTheHeadOfALogIsNoDump) {
