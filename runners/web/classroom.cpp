@@ -9,12 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "results/reports/output.h"
 #include "runners/web/http_answers.h"
 #include "runners/web/workbench_page.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::runners::web {
 
+using results::reports::csv_cell;
+using results::reports::visible_line;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
@@ -83,22 +86,11 @@ constexpr std::size_t letters_of_name = 40;
 
 // Printable, and short enough for the board.
 std::string name_in(const Json& body) {
-    std::string name;
-    for (const char letter : text_in(body, "name"))
-        if (static_cast<unsigned char>(letter) >= 0x20 && letter != 0x7f) name += letter;
-    name = std::string(scenarios::trimmed(name));
-    if (name.size() > letters_of_name) name.resize(letters_of_name);
-    while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80) name.pop_back();
-    return name;
-}
-
-// A cell that no spreadsheet takes for a formula.
-std::string csv_cell(std::string text) {
-    if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
-        text.insert(0, "'");
-    std::string quoted = "\"";
-    for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-    return quoted + "\"";
+    std::string name = visible_line(scenarios::trimmed(text_in(body, "name")));
+    if (name.size() <= letters_of_name) return name;
+    std::size_t end = letters_of_name;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // within a letter
+    return name.substr(0, end);
 }
 
 }  // namespace
