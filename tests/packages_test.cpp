@@ -131,6 +131,12 @@ TEST_F(DeviceWheel, HasAHardenedProgram) {
     EXPECT_THAT(seen.out,
                 AllOf(HasSubstr("__stack_chk_fail"), HasSubstr("_chk@GLIBC"), HasSubstr("GNU_RELRO"),
                       ContainsRegex("FLAGS.*NOW"), HasSubstr("Position-Independent Executable")));
+    // The condition of an assertion of std::vector. The C++ library itself is compiled without any.
+    EXPECT_EQ(
+        shell("grep -q '__n < this->size()' $(find " + quoted(open) + " -name deadrank -type f -size +1M)")
+            .code,
+        0)
+        << "_GLIBCXX_ASSERTIONS is not set";
 }
 
 // What the program is made of, by the archives of its link and the headers of its objects, and what the SBOM

@@ -107,6 +107,8 @@ TEST(TidyHouse, KeepsBlindWhoMustBeBlind) { expect_none(check_blindness); }
 TEST(TidyHouse, KeepsForeignHeadersInTheirRooms) { expect_none(check_third_party); }
 TEST(TidyHouse, HasNoRealClockAndNoStrangeChanceInTheSimulation) { expect_none(check_determinism); }
 TEST(TidyHouse, HasNoLeftoversAndNoExits) { expect_none(check_habits); }
+TEST(TidyHouse, WritesToStandardStreamsInOnePlace) { expect_none(check_output); }
+TEST(TidyHouse, TakesNoFailureOfThisMachineForThatOfAFile) { expect_none(check_host_failures); }
 TEST(TidyHouse, OpensEveryFileWithWhatItIs) { expect_none(check_opening); }
 TEST(TidyHouse, NamesNoPathOfThisMachine) {
     const auto paths = paths_of_this_machine();
@@ -353,6 +355,27 @@ TEST(TidyRules, SeeExitsOutsideMain) {
     expect_complaints(check_habits({"runners/program/main.cpp", "int main() { std::exit(1); }\n"}), {});
     expect_complaints(
         check_habits({"inject/a.cpp", "void f() { levers.exit(3); p->exit(3); Done exit(int); }\n"}), {});
+}
+
+TEST(TidyRules, SeeRawOutput) {
+    expect_complaints(check_output({"runners/a.cpp", "void f() {\n    std::fprintf(stderr, path);\n}\n"}),
+                      {"runners/a.cpp:2"});
+    expect_complaints(check_output({"results/a.cpp", "void f() { fmt::print(stderr, path); }\n"}),
+                      {"print_error"});
+    expect_complaints(check_output({"inject/a.cpp", "void f() { std::fprintf(stderr, path); }\n"}), {});
+    expect_complaints(check_output({"results/a.cpp", "void f() { std::snprintf(a, 3, b); }\n"}), {});
+}
+
+TEST(TidyRules, SeeAReaderThatTakesEveryFailureForTheFiles) {
+    const std::string begin =
+        "void f() {\n    try {\n        g();\n    } catch (const std::exception& wrong) {\n";
+    expect_complaints(
+        check_host_failures({"results/a.cpp", begin + "        refuse(wrong.what());\n    }\n}\n"}),
+        {"results/a.cpp:4"});
+    expect_complaints(
+        check_host_failures(
+            {"results/a.cpp", begin + "        if (scenarios::is_host_failure(wrong)) throw;\n    }\n}\n"}),
+        {});
 }
 
 TEST(TidyRules, SeeLeftoversAndCarelessHeaders) {

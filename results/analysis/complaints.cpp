@@ -299,23 +299,40 @@ bool asserts_an_index(std::string_view line) {
                        [&](std::string_view words) { return line.find(words) != line.npos; });
 }
 
+// When each rank first made a communicator, in each attempt. Every rank of a job may complain, so no
+// complaint looks for this by itself.
+struct FirstCommunicators {
+    explicit FirstCommunicators(const Evidence& evidence) {
+        const Lives& lives = evidence.facts<Lives>();
+        for (const Event* event : evidence.each<CommInitLeave>())
+            if (event->as<CommInitLeave>()->result == Code::ok)
+                made.try_emplace({lives.attempt_at(event->at), event->rank}, event->at);
+    }
+    std::map<std::pair<int, Rank>, Time> made;
+};
+
 // It has made a communicator, or begun a step.
 bool is_set_up(const Evidence& evidence, const Complaint& complaint) {
-    const auto made = evidence.each<CommInitLeave>();
-    return had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at) ||
-           std::any_of(made.begin(), made.end(), [&](const Event* event) {
-               return event->rank == complaint.process && event->at <= complaint.at &&
-                      event->as<CommInitLeave>()->result == Code::ok &&
-                      evidence.facts<Lives>().attempt_at(event->at) == complaint.attempt;
-           });
+    const auto& made = evidence.facts<FirstCommunicators>().made;
+    const auto first = made.find({complaint.attempt, complaint.process});
+    return (first != made.end() && first->second <= complaint.at) ||
+           had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at);
 }
 
+// When each rank first logged an index out of bounds.
+struct FirstIndexAsserts {
+    explicit FirstIndexAsserts(const Evidence& evidence) {
+        for (const Event* event : evidence.each<RankLog>())
+            if (asserts_an_index(evidence.text(event->as<RankLog>()->line)))
+                logged.try_emplace(event->rank, event->at);
+    }
+    std::map<Rank, Time> logged;
+};
+
 bool logged_index_assert(const Evidence& evidence, const Complaint& complaint) {
-    const auto said = evidence.each<RankLog>();
-    return std::any_of(said.begin(), said.end(), [&](const Event* event) {
-        return event->rank == complaint.process && event->at <= complaint.at &&
-               asserts_an_index(evidence.text(event->as<RankLog>()->line));
-    });
+    const auto& logged = evidence.facts<FirstIndexAsserts>().logged;
+    const auto first = logged.find(complaint.process);
+    return first != logged.end() && first->second <= complaint.at;
 }
 
 }  // namespace

@@ -429,15 +429,13 @@ private:
     // The devices that most lines about a fault of the machine name.
     void name_devices() {
         std::vector<std::pair<std::string, int>> devices;
+        std::map<std::string, std::size_t> places;  // in that list
         for (const Complained& one : all_) {
             const std::string device = device_in(one.text);
             if (device.empty() || one.meant.symptom != incident_.finding->symptom) continue;
-            const auto known = std::find_if(devices.begin(), devices.end(),
-                                            [&](const auto& other) { return other.first == device; });
-            if (known == devices.end())
-                devices.emplace_back(device, 1);
-            else
-                ++known->second;
+            const auto [known, fresh] = places.try_emplace(device, devices.size());
+            if (fresh) devices.emplace_back(device, 0);
+            ++devices[known->second].second;
         }
         int most = 0;
         for (const auto& [device, times] : devices) most = std::max(most, times);

@@ -2,8 +2,10 @@
 #include "results/external/promtool.h"
 
 #include <cstdlib>
+#include <fmt/format.h>
 
 #include "results/processes/bounded.h"
+#include "results/processes/private_directory.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
@@ -72,8 +74,12 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file,
                                         const std::function<bool()>& stopped) const {
     // More garbage between collections, by one thread: a third less CPU time for three times the memory,
     // which stays small here.
-    auto answer = processes::run_bounded({path_, "test", "rules", test_file},
-                                         processes::Bounds::none(stopped), {}, {"GOGC=400", "GOMAXPROCS=1"});
+    // A promtool that is killed leaves its storage behind, so it has a directory of its own.
+    const auto scratch = processes::PrivateDirectory::make();
+    if (!scratch) return tl::unexpected(scratch.error());
+    auto answer =
+        processes::run_bounded({path_, "test", "rules", test_file}, processes::Bounds::none(stopped), {},
+                               {"GOGC=400", "GOMAXPROCS=1", "TMPDIR=" + scratch->path().string()});
     if (!answer) return tl::unexpected(answer.error());
     if (stopped && stopped()) return refuse(ErrorCode::environment, "promtool was stopped");
     if (auto ended = check_ending(*answer); !ended) return tl::unexpected(ended.error());

@@ -14,7 +14,7 @@ namespace deadrank::results::importers {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 std::int64_t elements(const Json& sizes) {
     std::int64_t all = 0;
@@ -80,17 +80,19 @@ void record_dump_entry(const Read& read, Rank rank, const KnownGroup* group, Sto
 }  // namespace
 
 void read_dump(const Json& dump, Rank rank, Story& story) {
-    const Json entries = dump.value("entries", Json::array());
     std::vector<Read> all;
     std::map<std::string, std::int32_t> sizes;
+    std::map<std::string, std::int64_t> first_created;  // of each group
     for (const auto& [name, group] : dump.at("pg_config").items())
         sizes[name] = static_cast<std::int32_t>(numbers_in(group.at("ranks").get<std::string>()).size());
-    for (const Json& entry : entries) {
+    const auto entries = dump.find("entries");
+    for (const Json& entry : entries == dump.end() ? Json::array() : *entries) {
         const Json& group = entry.at("process_group");
         const std::string name = group.at(0).get<std::string>();
         all.push_back(read_entry(entry, sizes.count(name) > 0 ? sizes[name] : 1));
         all.back().group = name;
         all.back().description = group.at(1).get<std::string>();
+        first_created.try_emplace(name, all.back().created);
     }
     story.has_dump(rank);
     const std::string library = dump.value("comm_lib_version", dump.value("nccl_version", std::string()));
@@ -101,15 +103,16 @@ void read_dump(const Json& dump, Rank rank, Story& story) {
         const std::string desc = name.empty() ? "default_pg" : config.at("desc").get<std::string>();
         KnownGroup& group =
             story.group(name.empty() ? "0" : name, desc, numbers_in(config.at("ranks").get<std::string>()));
-        for (const Read& read : all) {
-            if (read.group == group.name) group.joined.try_emplace(rank, read.created);
-        }
+        const auto first = first_created.find(group.name);
+        if (first != first_created.end()) group.joined.try_emplace(rank, first->second);
         if (!all.empty()) group.joined.try_emplace(rank, all.front().created);
     }
+    std::map<std::string, const KnownGroup*> groups;  // of those names that have entries
+    for (const auto& [name, created] : first_created) groups[name] = story.group_named(name, rank);
     for (const Read& read : all) {
         if (read.ended == no_time && read.op.op != Op::none) story.unfinished(rank);
+        record_dump_entry(read, rank, groups[read.group], story);
     }
-    for (const Read& read : all) record_dump_entry(read, rank, story.group_named(read.group, rank), story);
 }
 
 void read_ras(const Json& report, Story& story) {

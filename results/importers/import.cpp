@@ -17,13 +17,14 @@
 #include "results/importers/incident_log.h"
 #include "results/importers/text_source.h"
 #include "results/importers/wrapping.h"
+#include "results/record/believed_ranks.h"
 
 namespace deadrank::results::importers {
 
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
@@ -40,13 +41,14 @@ Rank rank_at_end(const fs::path& file) {
     }
     const std::size_t digits = stem.find_last_not_of("0123456789") + 1;
     if (digits >= stem.size() || stem.size() - digits > 8) return no_rank;
-    return static_cast<Rank>(std::atoi(stem.c_str() + digits));
+    const int rank = std::atoi(stem.c_str() + digits);
+    return rank < most_ranks ? static_cast<Rank>(rank) : no_rank;
 }
 
 // "attempt_0/3/stderr.log" and "attempt_0/3/error.json" → 3
 Rank rank_of_directory(const fs::path& file) {
     const std::string name = file.parent_path().filename().string();
-    const bool number = !name.empty() && name.find_first_not_of("0123456789") == name.npos && name.size() < 9;
+    const bool number = !name.empty() && name.find_first_not_of("0123456789") == name.npos && name.size() < 8;
     const std::string above = file.parent_path().parent_path().filename().string();
     return number && above.starts_with("attempt") ? static_cast<Rank>(std::atoi(name.c_str())) : no_rank;
 }
@@ -87,7 +89,7 @@ std::map<fs::path, Rank> sites_apart(const std::vector<fs::path>& files) {
         }
     }
     Rank sum = 0;
-    for (auto& [site, ranks] : before) ranks = sum, sum += sizes[site];
+    for (auto& [site, ranks] : before) ranks = sum, sum = std::min<Rank>(sum + sizes[site], most_ranks);
     return before;
 }
 
@@ -157,30 +159,32 @@ std::string read_dump_bytes(const std::string& bytes, const fs::path& file, Stor
 
 // Whether the whole file is one JSON object. JSON lines are a log, and so is a file that only begins with an
 // object, or with a dictionary as Python prints it.
-bool one_object(const fs::path& file, std::string_view head) {
+bool one_object(const fs::path& file, std::string_view head, TextSource::Clock::time_point deadline) {
     const std::size_t begin = head.substr(0, 1) == "{" ? head.find_first_not_of(" \t\r\n", 1) : head.npos;
     if (begin == head.npos || (head[begin] != '"' && head[begin] != '}')) return false;
     const std::size_t line = head.find('\n');
     if (line != head.npos && line + 1 < head.size() && Json::accept(head.substr(0, line))) return false;
     if (file == "-" || !fs::is_regular_file(file)) return true;
-    auto source = TextSource::open(file);
+    auto source = TextSource::open(file, deadline);
     return source && Json::accept((*source)->all(dump_most));
 }
 
 ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sites,
-                       const ImportOptions& options, Story& story) {
+                       const ImportOptions& options, TextSource::Clock::time_point deadline, Story& story) {
     ImportedFile one{.file = file};
-    auto source = TextSource::open(file);
+    auto source = TextSource::open(file, deadline);
     if (!source) {
         one.trouble = source.error().what;
         return one;
     }
     TextSource& text = **source;
-    const bool pickle = looks_like_pickle(text.head()), object = one_object(file, text.head());
+    const bool pickle = looks_like_pickle(text.head()), object = one_object(file, text.head(), deadline);
     try {
         one.empty = text.head().empty();
         if (one.empty) {  // nothing was printed: no trouble, and no log
-            if (!text.trouble().empty()) one.trouble = "its packed data is damaged from the beginning";
+            const bool late = TextSource::Clock::now() >= deadline;
+            if (!text.trouble().empty())
+                one.trouble = late ? text.trouble() : "its packed data is damaged from the beginning";
             return one;
         }
         if (pickle || object) {
@@ -197,6 +201,7 @@ ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sit
         }
         if (one.trouble.empty()) one.trouble = text.trouble();
     } catch (const std::exception& wrong) {
+        if (scenarios::is_host_failure(wrong)) throw;
         one.trouble = fmt::format("it has not the shape that was expected: {}", wrong.what());
     }
     return one;
@@ -256,7 +261,9 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
     Story story;
     Imported imported;
     const auto sites = sites_apart(paths);
-    for (const fs::path& path : paths) imported.files.push_back(read_file(path, sites, options, story));
+    const auto deadline = TextSource::Clock::now() + options.read_for;
+    for (const fs::path& path : paths)
+        imported.files.push_back(read_file(path, sites, options, deadline, story));
     const bool any = std::any_of(imported.files.begin(), imported.files.end(),
                                  [](const auto& one) { return !one.as.empty(); });
     if (!any) {
@@ -266,7 +273,7 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
                 : fmt::format("none of its {} files is of a known kind", paths.size() + left_out.size());
         if (paths.size() == 1 && left_out.empty()) {
             const ImportedFile& only = imported.files[0];
-            if (only.empty && paths[0] == "-")
+            if (only.empty && only.trouble.empty() && paths[0] == "-")
                 return refuse(ErrorCode::bad_input, "standard input is empty: no line came through the pipe",
                               "errors go to another stream: COMMAND 2>&1 | deadrank diagnose -");
             why = !only.trouble.empty() ? only.trouble
@@ -284,6 +291,10 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
     if (!until) until = watched_until(imported.files, story.latest());
     Story::Ending ending = story.finish(until);
     imported.evidence = std::move(ending.evidence);
+    for (const ImportedFile& one : imported.files) {
+        if (!one.trouble.empty() && (!one.as.empty() || TextSource::Clock::now() >= deadline))
+            imported.evidence.note(fmt::format("{}: {}", one.file.string(), one.trouble));
+    }
     imported.zero = ending.zero;
     imported.lacks = std::move(ending.lacks);
     return imported;

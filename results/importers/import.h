@@ -3,6 +3,7 @@
 // its content.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -27,13 +28,17 @@ struct Imported {
     std::vector<std::string> lacks;   // what no file contains, and what that costs
 };
 
+constexpr std::chrono::seconds read_for_usual = std::chrono::minutes(10);
+
 struct ImportOptions {
+    std::chrono::nanoseconds read_for = read_for_usual;  // what comes later is left out, and a note says so
     std::optional<std::int64_t> observed_until;  // nanoseconds since 1970; else the newest file or line
     // Called at intervals while a large file is read: the file, and its bytes so far.
     std::function<void(const std::filesystem::path&, std::int64_t)> progress = {};
 };
 
-// Files, directories in any depth, or "-" for standard input. Errors: io, when one of them does not exist;
+// Files, directories in any depth, or "-" for standard input. At most 100,000 files, and dumps of 1 GiB.
+// Errors: io, when one of them does not exist;
 // bad_input, when nothing in them is a log or a dump.
 scenarios::Result<Imported> import_paths(const std::vector<std::filesystem::path>& paths,
                                          const ImportOptions& options = {});

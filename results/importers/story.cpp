@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/record/believed_ranks.h"
 #include "results/record/event_names.h"
 #include "results/record/words.h"
 
@@ -66,18 +67,27 @@ std::size_t Story::log_again(std::int64_t at, std::string line) {
     });
 }
 
+// The same process: its pid, on the same host or where one of the two hosts is unknown.
 void Story::failed(const Failure& failure) {
-    for (Failure& known : failures_) {
-        const bool same = failure.pid > 0 && known.pid == failure.pid &&
-                          (known.host.empty() || failure.host.empty() || known.host == failure.host);
-        if (!same) continue;
-        if (known.rank == no_rank) known.rank = failure.rank;
-        if (known.host.empty()) known.host = failure.host;
-        if (failure.root || known.at == no_time) known.at = failure.at;
-        known.root |= failure.root;
+    auto& on_hosts = failed_at_[failure.pid];
+    const auto same = failure.pid <= 0        ? on_hosts.end()
+                      : failure.host.empty()  ? on_hosts.begin()
+                      : on_hosts.contains("") ? on_hosts.find("")
+                                              : on_hosts.find(failure.host);
+    if (same == on_hosts.end()) {
+        on_hosts.try_emplace(failure.host, failures_.size());
+        failures_.push_back(failure);
         return;
     }
-    failures_.push_back(failure);
+    Failure& known = failures_[same->second];
+    if (known.rank == no_rank) known.rank = failure.rank;
+    if (known.host.empty() && !failure.host.empty()) {
+        known.host = failure.host;
+        on_hosts.try_emplace(failure.host, same->second);
+        on_hosts.erase("");
+    }
+    if (failure.root || known.at == no_time) known.at = failure.at;
+    known.root |= failure.root;
 }
 
 void Story::task_ended(std::int64_t at, Rank task, int code, int signal, std::string host) {
@@ -124,12 +134,13 @@ void Story::orphan(std::size_t told, const std::string& text) {
     }
     ++reading_.orphans;
     orphans_.push_back(told);
+    orphaned_.insert(told);
 }
 
 void Story::orphan_again(const std::string& text) {
     const auto known = logged_.find({no_rank, text});
     if (known == logged_.end()) return;
-    if (std::find(orphans_.begin(), orphans_.end(), known->second) == orphans_.end()) return;
+    if (!orphaned_.contains(known->second)) return;
     ++reading_.orphans;
     orphans_.push_back(known->second);
 }
@@ -180,14 +191,16 @@ void Story::settle_exits() {
 }
 
 Rank Story::rank_of(const std::string& host, std::int32_t pid) const {
-    for (const auto& [place, rank] : ranks_) {
-        if (place.second == pid && (host.empty() || place.first.empty() || place.first == host)) return rank;
-    }
-    return no_rank;
+    const auto known = ranks_.find(pid);
+    if (known == ranks_.end()) return no_rank;
+    const auto& on_hosts = known->second;
+    if (host.empty() || on_hosts.begin()->first.empty()) return on_hosts.begin()->second;
+    const auto here = on_hosts.find(host);
+    return here == on_hosts.end() ? no_rank : here->second;
 }
 
 void Story::names(const std::string& host, std::int32_t pid, Rank rank) {
-    ranks_[{host, pid}] = rank;
+    ranks_[pid][host] = rank;
     KnownProcess& known = process(rank);
     if (!host.empty()) known.host = host;
     known.pid = pid;
@@ -203,9 +216,9 @@ KnownGroup& Story::group(const std::string& name, const std::string& description
 }
 
 KnownGroup* Story::group_named(const std::string& name, Rank member) {
-    for (auto& [key, group] : groups_) {
-        if (key.first == name && std::count(group.ranks.begin(), group.ranks.end(), member) > 0)
-            return &group;
+    for (auto at = groups_.lower_bound({name, {}}); at != groups_.end() && at->first.first == name; ++at) {
+        const auto& ranks = at->second.ranks;
+        if (std::count(ranks.begin(), ranks.end(), member) > 0) return &at->second;
     }
     return nullptr;
 }
@@ -218,15 +231,38 @@ void Story::exits(std::int64_t at, Rank rank, int code, int signal) {
     exits_.try_emplace(rank, at, std::pair{code, signal});
 }
 
-Rank Story::count() const {
+Rank Story::count() {
     Rank count = world_;
     for (const auto& [rank, process] : processes_) count = std::max(count, rank + 1);
     for (const auto& [rank, exit] : exits_) count = std::max(count, rank + 1);
     for (const StoryEvent& one : events_) count = std::max(count, one.rank + 1);
+    visits_ += std::ssize(events_);
     for (const auto& [key, group] : groups_) {
         for (const Rank rank : group.ranks) count = std::max(count, rank + 1);
     }
     return count;
+}
+
+// "[rank 7777777]" in a log of three lines is no rank of a job; whatever reads evidence has lists of ranks.
+void Story::forget_absurd_ranks() {
+    const std::int64_t most = ranks_believed(std::ssize(events_));
+    const auto absurd = [&](Rank rank) { return rank >= most || rank < no_rank; };
+    for (StoryEvent& one : events_)
+        if (absurd(one.rank)) one.rank = no_rank;
+    visits_ += std::ssize(events_);
+    std::erase_if(processes_, [&](const auto& one) { return absurd(one.first); });
+    std::erase_if(exits_, [&](const auto& one) { return absurd(one.first); });
+    std::erase_if(late_, [&](const auto& one) { return absurd(one.first); });
+    std::erase_if(last_line_at_, [&](const auto& one) { return absurd(one.first); });
+    std::erase_if(dumped_, absurd);
+    std::erase_if(comms_, [&](const auto& one) { return one.second.size > most; });
+    for (auto& [name, comm] : comms_)
+        std::erase_if(comm.members, [&](const NcclMember& one) { return absurd(one.process); });
+    for (auto& [key, group] : groups_) {
+        std::erase_if(group.ranks, absurd);
+        std::erase_if(group.joined, [&](const auto& one) { return absurd(one.first); });
+    }
+    if (world_ > most) world_ = 0;
 }
 
 // The default group first; others in order of name and members.
@@ -239,10 +275,10 @@ void Story::number_groups() {
     }
 }
 
-std::vector<std::string> Story::lacks() const {
+std::vector<std::string> Story::lacks(Rank count) const {
     std::vector<std::string> lacks;
     std::vector<std::int32_t> absent;
-    for (Rank rank = 0; !dumped_.empty() && rank < count(); ++rank) {
+    for (Rank rank = 0; !dumped_.empty() && rank < count; ++rank) {
         if (dumped_.count(rank) == 0) absent.push_back(rank);
     }
     if (!absent.empty()) {
@@ -265,19 +301,22 @@ std::vector<std::string> Story::lacks() const {
 void Story::nccl_begins(const std::string& comm, Rank process, Rank place, std::int32_t size,
                         std::int64_t at) {
     seen_until(at);
-    auto found =
-        std::find_if(comms_.begin(), comms_.end(), [&](const auto& one) { return one.first == comm; });
-    if (found == comms_.end()) found = comms_.insert(found, {comm, {size}});
-    found->second.members.push_back({process, place, at, no_time});
+    const auto [known, fresh] = comm_places_.try_emplace(comm, comms_.size());
+    if (fresh) comms_.push_back({comm, {size}});
+    NcclComm& one = comms_[known->second].second;
+    one.joining[process].push_back(one.members.size());
+    one.members.push_back({process, place, at, no_time});
 }
 
 void Story::nccl_joined(const std::string& comm, Rank process, std::int64_t at) {
     seen_until(at);
-    for (auto& [name, one] : comms_) {
-        for (NcclMember& member : one.members) {
-            if (name == comm && member.process == process) member.joined = at;
-        }
-    }
+    const auto known = comm_places_.find(comm);
+    if (known == comm_places_.end()) return;
+    NcclComm& one = comms_[known->second].second;
+    const auto joining = one.joining.find(process);
+    if (joining == one.joining.end()) return;
+    for (const std::size_t place : joining->second) one.members[place].joined = at;
+    one.joining.erase(joining);
 }
 
 void Story::record_last_lines() {
@@ -304,7 +343,7 @@ void Story::spread_version() {
 }
 
 // Hosts become nodes in order of name.
-void Story::record_start(Evidence& evidence) const {
+void Story::record_start(Evidence& evidence, Rank count) const {
     std::map<std::string, std::int32_t> nodes, per_node;
     for (const auto& [rank, process] : processes_) ++per_node[process.host];
     std::int32_t most = 1;
@@ -314,8 +353,8 @@ void Story::record_start(Evidence& evidence) const {
     }
     const auto all = std::max<std::int32_t>(static_cast<std::int32_t>(nodes.size()), 1);
     evidence.record({Time{0}, no_rank,
-                     JobStart{count(), all, most, evidence.text(scenarios::enum_name(JobOrigin::imported))}});
-    for (Rank rank = 0; rank < count(); ++rank) {
+                     JobStart{count, all, most, evidence.text(scenarios::enum_name(JobOrigin::imported))}});
+    for (Rank rank = 0; rank < count; ++rank) {
         const auto found = processes_.find(rank);
         const KnownProcess known = found == processes_.end() ? KnownProcess{} : found->second;
         evidence.record(
@@ -332,6 +371,7 @@ void Story::record_start(Evidence& evidence) const {
 void Story::record_groups(Evidence& evidence, std::int64_t zero) const {
     for (const auto& [key, group] : groups_) {
         const bool world = group.description == "default_pg";
+        const TextId members = evidence.text(members_text(group.ranks));
         for (std::size_t place = 0; place < group.ranks.size(); ++place) {
             const Rank rank = group.ranks[place];
             const auto joined = group.joined.find(rank);
@@ -340,29 +380,29 @@ void Story::record_groups(Evidence& evidence, std::int64_t zero) const {
             evidence.record({at, rank,
                              CommInitEnter{group.id, static_cast<std::int32_t>(group.ranks.size()),
                                            static_cast<std::int32_t>(place),
-                                           evidence.text(world ? "world" : group.description),
-                                           evidence.text(members_text(group.ranks))}});
+                                           evidence.text(world ? "world" : group.description), members}});
             evidence.record({at, rank, CommInitLeave{group.id, Code::ok, TextId::none}});
         }
     }
 }
 
-void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero) const {
+void Story::record_nccl_comms(Evidence& evidence, std::int64_t zero, Rank count) const {
     CommId id = 0;
     for (const auto& [name, comm] : comms_) {
         ++id;
-        std::vector<Rank> ranks(static_cast<std::size_t>(std::max(comm.size, 0)), no_rank);
+        std::map<Rank, Rank> by_place;
+        for (const NcclMember& member : comm.members)
+            if (member.place >= 0 && member.place < comm.size) by_place[member.place] = member.process;
+        std::vector<Rank> ranks;
+        for (const auto& [place, process] : by_place)
+            if (process != no_rank) ranks.push_back(process);
+        const bool world = comm.size == count;
+        const TextId members =
+            evidence.text(world ? fmt::format("0-{}", comm.size - 1) : members_text(ranks));
         for (const NcclMember& member : comm.members) {
-            const auto place = static_cast<std::size_t>(member.place);
-            if (place < ranks.size()) ranks[place] = member.process;
-        }
-        std::erase(ranks, no_rank);
-        const bool world = comm.size == count();
-        for (const NcclMember& member : comm.members) {
-            evidence.record({Time{member.begun - zero}, member.process,
-                             CommInitEnter{id, comm.size, member.place, evidence.text(world ? "world" : ""),
-                                           evidence.text(world ? fmt::format("0-{}", comm.size - 1)
-                                                               : members_text(ranks))}});
+            evidence.record(
+                {Time{member.begun - zero}, member.process,
+                 CommInitEnter{id, comm.size, member.place, evidence.text(world ? "world" : ""), members}});
             if (member.joined == no_time) continue;
             evidence.record(
                 {Time{member.joined - zero}, member.process, CommInitLeave{id, Code::ok, TextId::none}});
@@ -378,6 +418,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     settle_tasks();
     claim_orphans();
     settle_exits();
+    forget_absurd_ranks();
     record_last_lines();
     number_groups();
     spread_version();
@@ -396,9 +437,10 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         return Time{std::max<std::int64_t>((at == no_time ? until_ : at) - ending.zero, 0)};
     };
     Evidence& evidence = ending.evidence;
-    record_start(evidence);
+    const Rank ranks = count();
+    record_start(evidence, ranks);
     record_groups(evidence, ending.zero);
-    if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
+    if (groups_.empty()) record_nccl_comms(evidence, ending.zero, ranks);
     std::stable_sort(events_.begin(), events_.end(),
                      [](const StoryEvent& a, const StoryEvent& b) { return a.order < b.order; });
     for (const StoryEvent& one : events_) {
@@ -425,7 +467,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(heard)}});
     }
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));
-    ending.lacks = lacks();
+    ending.lacks = lacks(ranks);
+    ending.visits = visits_;
     return ending;
 }
 

@@ -115,6 +115,7 @@ public:
         Evidence evidence;
         std::int64_t zero = 0;
         std::vector<std::string> lacks;
+        std::int64_t visits = 0;  // of events, over all passes: linear in their number
     };
     Ending finish(std::optional<std::int64_t> observed_until);
 
@@ -126,26 +127,29 @@ private:
     struct NcclComm {
         std::int32_t size = 0;
         std::vector<NcclMember> members = {};
+        std::map<Rank, std::vector<std::size_t>> joining = {};  // the members that have not joined
     };
 
     void number_groups();
     void claim_orphans();
     void settle_tasks();
     void settle_exits();
+    void forget_absurd_ranks();
     void spread_version();
     void record_last_lines();
-    void record_start(Evidence& evidence) const;
+    void record_start(Evidence& evidence, Rank count) const;
     void record_groups(Evidence& evidence, std::int64_t zero) const;
-    void record_nccl_comms(Evidence& evidence, std::int64_t zero) const;
-    std::vector<std::string> lacks() const;
-    Rank count() const;
+    void record_nccl_comms(Evidence& evidence, std::int64_t zero, Rank count) const;
+    std::vector<std::string> lacks(Rank count) const;
+    Rank count();
 
     std::vector<StoryEvent> events_;
     std::size_t orders_ = 0;
     std::map<Rank, KnownProcess> processes_;
-    std::map<std::pair<std::string, std::int32_t>, Rank> ranks_;
+    std::map<std::int32_t, std::map<std::string, Rank>> ranks_;  // by pid and host
     std::map<std::pair<std::string, std::vector<Rank>>, KnownGroup> groups_;
     std::vector<std::pair<std::string, NcclComm>> comms_;  // in order of first mention
+    std::map<std::string, std::size_t> comm_places_;       // where each is in that list
     std::map<Rank, std::pair<std::int64_t, std::pair<int, int>>> exits_;
     std::set<Rank> dumped_;
     std::set<Rank> unfinished_;  // their dumps show calls that had not ended
@@ -159,6 +163,7 @@ private:
     };
     std::map<Rank, std::deque<Late>> late_;  // the last lines beyond the limit: the end of a log matters most
     std::vector<Failure> failures_;
+    std::map<std::int32_t, std::map<std::string, std::size_t>> failed_at_;  // by pid and host
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say
     std::vector<std::size_t> by_task_;
@@ -166,10 +171,12 @@ private:
     std::map<Rank, std::int64_t> last_line_at_;  // the last line of each rank
     std::int64_t last_line_ = no_time, longest_wait_ = 0;
     std::vector<std::size_t> orphans_;  // the same number twice: two processes printed it
+    std::set<std::size_t> orphaned_;    // the same numbers, each once
     analysis::LogRead reading_;
     std::int32_t world_ = 0;
     std::set<std::int32_t> workers_;  // pids that launchers call their own
     int year_ = 0;
+    std::int64_t visits_ = 0;
     std::int64_t until_ = no_time;
 };
 

@@ -14,10 +14,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <ios>
+#include <new>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace deadrank::results::importers {
 
@@ -31,8 +33,28 @@ constexpr int pipe_patience = 3'000;  // milliseconds
 // Logs become some ten to hundred times shorter; half a megabyte that holds six gigabytes was made for that.
 constexpr std::int64_t unpacked_factor_most = 1'000, unpacked_free = std::int64_t{1} << 30;
 
-ssize_t read_some(int fd, char* into, std::size_t count) {
+using Deadline = TextSource::Clock::time_point;
+
+bool is_over(Deadline deadline) {
+    return deadline != Deadline::max() && TextSource::Clock::now() >= deadline;
+}
+
+// Waits for bytes until the deadline; a file always has some.
+bool has_bytes(int fd, Deadline deadline) {
+    if (deadline == Deadline::max()) return true;
+    constexpr std::int64_t longest_poll = 1 << 30;  // milliseconds
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - TextSource::Clock::now()).count();
+    pollfd source{fd, POLLIN, 0};
+    return ::poll(&source, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, longest_poll))) != 0;
+}
+
+ssize_t read_some(int fd, char* into, std::size_t count, Deadline deadline) {
     for (;;) {
+        if (!has_bytes(fd, deadline)) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
         const ssize_t got = ::read(fd, into, count);
         if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
         pollfd pipe{fd, POLLIN, 0};
@@ -49,7 +71,8 @@ public:
     using char_type = char;
     using category = io::source_tag;
 
-    Packed(std::string head, int fd) : head_(std::move(head)), fd_(fd) {}
+    Packed(std::string head, int fd, Deadline deadline)
+        : head_(std::move(head)), fd_(fd), deadline_(deadline) {}
 
     std::streamsize read(char* into, std::streamsize count) {
         if (at_ < head_.size()) {
@@ -57,7 +80,7 @@ public:
             at_ += part;
             return static_cast<std::streamsize>(part);
         }
-        const ssize_t got = read_some(fd_, into, static_cast<std::size_t>(count));
+        const ssize_t got = read_some(fd_, into, static_cast<std::size_t>(count), deadline_);
         if (got < 0) throw std::ios_base::failure(std::strerror(errno));
         return got == 0 ? -1 : got;
     }
@@ -66,6 +89,7 @@ private:
     std::string head_;
     std::size_t at_ = 0;
     int fd_;
+    Deadline deadline_;
 };
 
 // Boost's own filter for zstd takes the end of a cut file for the end of the data.
@@ -91,7 +115,9 @@ private:
     };
 
     std::size_t decompress(ZSTD_outBuffer& out, ZSTD_inBuffer& in) {
+        if (!stream_) throw std::bad_alloc();
         const std::size_t left = ZSTD_decompressStream(stream_.get(), &out, &in);
+        if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
         if (ZSTD_isError(left)) throw std::ios_base::failure(ZSTD_getErrorName(left));
         return left;
     }
@@ -145,8 +171,10 @@ bool nul_at(std::string_view head, std::size_t odd) {
 
 }  // namespace
 
-scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::filesystem::path& file) {
+scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::filesystem::path& file,
+                                                                Clock::time_point deadline) {
     std::unique_ptr<TextSource> source(new TextSource);
+    source->deadline_ = deadline;
     const bool standard = file == "-";
     // Opening a named pipe waits for its writer otherwise.
     source->fd_ = standard ? ::dup(0) : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -170,7 +198,7 @@ scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::files
         if (!source->head_.starts_with(packing.magic)) continue;
         auto unpacked = std::make_unique<io::filtering_istreambuf>();
         packing.unpack(*unpacked);
-        unpacked->push(Packed(std::move(source->head_), source->fd_));
+        unpacked->push(Packed(std::move(source->head_), source->fd_, deadline));
         source->unpacked_ = std::move(unpacked), source->packing_ = packing.name;
         source->head_ = source->read_head();
         break;
@@ -192,7 +220,14 @@ void TextSource::close() {
 }
 
 std::int64_t TextSource::read(char* into, std::size_t count) {
-    if (!unpacked_) return read_some(fd_, into, count);
+    std::int64_t got = 0;
+    if (!is_over(deadline_)) got = unpacked_ ? unpack(into, count) : read_some(fd_, into, count, deadline_);
+    if (got > 0 || !is_over(deadline_)) return got;
+    trouble_ = fmt::format("the time for reading was over after byte {}", bytes_);
+    return 0;
+}
+
+std::int64_t TextSource::unpack(char* into, std::size_t count) {
     try {
         using Traits = std::streambuf::traits_type;
         if (Traits::eq_int_type(unpacked_->sgetc(), Traits::eof())) return 0;
@@ -207,7 +242,7 @@ std::int64_t TextSource::read(char* into, std::size_t count) {
             return 0;
         }
         return got;
-    } catch (const std::exception&) {
+    } catch (const std::ios_base::failure&) {
         trouble_ = fmt::format("its {} data is damaged or cut; what came before is kept", packing_);
         return 0;
     }

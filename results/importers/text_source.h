@@ -3,6 +3,7 @@
 // a line as a line feed does, since progress bars write over themselves.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -17,9 +18,11 @@ namespace deadrank::results::importers {
 class TextSource {
 public:
     // "-" is standard input. Errors: io, when it cannot be opened, or is a device such as /dev/zero. A pipe
-    // that nobody writes into ends after three seconds, and a packed file where it has become a thousand times
-    // as long and more than a gigabyte; trouble() says so.
-    static scenarios::Result<std::unique_ptr<TextSource>> open(const std::filesystem::path& file);
+    // that nobody writes into ends after three seconds, a packed file where it has become a thousand times
+    // as long and more than a gigabyte, and everything at the deadline; trouble() says so.
+    using Clock = std::chrono::steady_clock;
+    static scenarios::Result<std::unique_ptr<TextSource>> open(
+        const std::filesystem::path& file, Clock::time_point deadline = Clock::time_point::max());
     ~TextSource();
     TextSource(const TextSource&) = delete;
     TextSource& operator=(const TextSource&) = delete;
@@ -42,11 +45,13 @@ private:
     bool fill();
     void decode(std::string_view raw);
     void close();
-    // Unpacked bytes; 0 at the end or at a damage, below 0 if the file cannot be read on.
+    // Unpacked bytes; 0 at the end, at a damage or at the deadline, below 0 if the file cannot be read on.
     std::int64_t read(char* into, std::size_t count);
+    std::int64_t unpack(char* into, std::size_t count);
     std::string read_head();
 
     int fd_ = -1;
+    Clock::time_point deadline_ = Clock::time_point::max();
     std::int64_t packed_size_ = -1;  // of a regular file; -1 of a pipe
     std::int64_t unpacked_size_ = 0;
     std::unique_ptr<std::streambuf> unpacked_;  // empty if the file is not packed

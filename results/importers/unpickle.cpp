@@ -16,11 +16,12 @@ namespace deadrank::results::importers {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
 constexpr std::size_t values_most = 2'000'000;
+constexpr std::size_t repeated_bytes_most = 256 << 20;  // of texts that are repeated, beyond the file's size
 constexpr int depth_most = 64;
 
 struct Broken {
@@ -34,25 +35,43 @@ using Value = std::shared_ptr<Node>;
 struct Node {
     Json scalar;
     std::vector<Value> items;
-    std::vector<std::pair<std::string, Value>> fields;
+    std::vector<std::pair<Value, Value>> fields;
     enum { leaf, list, dict } kind = leaf;
 };
 
-// Expands each reference into a copy; bounded, since a small file could mean a huge tree.
+// Expands each reference into a copy; bounded, since a small file could mean a huge tree: 20,000 references
+// to one text of 1 MB are 20 GB.
 class Unsharing {
 public:
+    explicit Unsharing(std::size_t file_bytes) : bytes_most_(file_bytes + repeated_bytes_most) {}
+
     Json tree(const Value& value, int depth = 0) {
         if (++values_ > values_most) throw Broken{"it means more values than can be meant"};
         if (depth > depth_most) throw Broken{"it is nested too deep, or holds itself"};
-        if (value->kind == Node::leaf) return value->scalar;
+        if (value->kind == Node::leaf) {
+            if (value->scalar.is_string()) count(value->scalar.get_ref<const std::string&>().size());
+            return value->scalar;
+        }
         Json all = value->kind == Node::list ? Json::array() : Json::object();
         for (const Value& item : value->items) all.push_back(tree(item, depth + 1));
-        for (const auto& [key, field] : value->fields) all[key] = tree(field, depth + 1);
+        for (const auto& [key, field] : value->fields) all[key_text(*key)] = tree(field, depth + 1);
         return all;
     }
 
 private:
-    std::size_t values_ = 0;
+    void count(std::size_t bytes) {
+        bytes_ += bytes;
+        if (bytes_ > bytes_most_) throw Broken{"its texts are repeated to more bytes than can be meant"};
+    }
+    std::string key_text(const Node& key) {
+        std::string text = key.scalar.is_string()
+                               ? key.scalar.get<std::string>()
+                               : key.scalar.dump(-1, ' ', true, Json::error_handler_t::replace);
+        count(text.size());
+        return text;
+    }
+
+    std::size_t values_ = 0, bytes_ = 0, bytes_most_;
 };
 
 class Machine {
@@ -69,7 +88,7 @@ public:
         while (at_ < bytes_.size()) {
             place_ = at_;
             const auto code = static_cast<unsigned char>(bytes_[at_++]);
-            if (code == '.') return Unsharing().tree(pop());
+            if (code == '.') return Unsharing(bytes_.size()).tree(pop());
             step(code);
             if (++steps_ > values_most) throw Broken{"it has more values than can be meant"};
         }
@@ -87,10 +106,11 @@ public:
             fill(items);
             open_.insert(top().get());
         }
-        std::vector<Value> rest;
-        while (stack_.size() > 1) rest.insert(rest.begin(), pop());
+        if (stack_.empty()) throw Broken{"nothing whole is in it"};
+        const std::vector<Value> rest(stack_.begin() + 1, stack_.end());
+        stack_.resize(1);
         if (!rest.empty()) fill(rest);
-        return Unsharing().tree(pop());
+        return Unsharing(bytes_.size()).tree(pop());
     }
 
 private:
@@ -164,10 +184,7 @@ private:
     void set(const Value& key, Value value) {
         if (top()->kind != Node::dict) throw Broken{"an item is set where there is no dict"};
         if (key->kind != Node::leaf) throw Broken{"a key is a container"};
-        const std::string name = key->scalar.is_string()
-                                     ? key->scalar.get<std::string>()
-                                     : key->scalar.dump(-1, ' ', true, Json::error_handler_t::replace);
-        top()->fields.emplace_back(name, std::move(value));
+        top()->fields.emplace_back(key, std::move(value));
     }
     void tuple(std::size_t count) {
         std::vector<Value> items(count);

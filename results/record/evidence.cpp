@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "results/record/believed_ranks.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::results {
@@ -237,11 +238,18 @@ private:
                                  {file_, number_, 1});
     }
     scenarios::Result<void> take(const Json& object);
+    void note_ranks(std::int64_t ranks) {
+        if (ranks <= ranks_) return;
+        ranks_ = ranks;
+        ranks_line_ = number_;
+    }
 
     std::string file_;
     int number_ = 0;
     Evidence evidence_;
     Time observed_until_{0};
+    std::int64_t ranks_ = 0;               // at least
+    int ranks_line_ = 0;                   // where that is said
     std::uint64_t came_ = 0;               // events
     std::optional<std::uint64_t> stated_;  // how many there are, by the first line
     std::map<std::string, int> unknown_;
@@ -285,9 +293,6 @@ scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
     return {};
 }
 
-constexpr std::int64_t most_ranks =
-    10'000'000;  // as in a scenario; all that reads evidence has lists of them
-
 scenarios::Result<void> Reading::take(const Json& object) {
     try {
         const std::string kind = object.at("kind").get<std::string>();
@@ -303,9 +308,12 @@ scenarios::Result<void> Reading::take(const Json& object) {
         }
         const Time at{object.at("t").get<std::int64_t>()};
         if (at < Time{0}) return refuse("the event is before the job's start", "give nanoseconds since then");
-        if (const auto* start = std::get_if<JobStart>(&*payload); start && start->world_size < 0)
+        const auto* start = std::get_if<JobStart>(&*payload);
+        if (start && start->world_size < 0)
             return refuse(fmt::format("a job of {} ranks", start->world_size),
                           "give the number of its ranks");
+        note_ranks(rank + 1);
+        if (start) note_ranks(start->world_size);
         evidence_.record({at, static_cast<Rank>(rank), *payload});
     } catch (const Json::exception& problem) {
         const std::string_view said = problem.what();  // "[json.exception.type_error.302] type must be …"
@@ -322,6 +330,13 @@ scenarios::Result<Evidence> Reading::done() {
         return refuse(
             fmt::format("{} of its {} events are there: the file was cut or changed", came_, *stated_),
             R"(copy it again, or take "events" out of its first line)");
+    if (const std::int64_t events = std::ssize(evidence_.events()); ranks_ > ranks_believed(events)) {
+        number_ = ranks_line_;
+        return refuse(
+            fmt::format("this line implies {} ranks; the {} events of the file are too few for that", ranks_,
+                        events),
+            "give the whole evidence, or correct the rank");
+    }
     for (const auto& [kind, count] : unknown_) {
         evidence_.note(fmt::format("{}: {} event{} of the unknown kind '{}' left out", file_, count,
                                    count == 1 ? "" : "s", kind));

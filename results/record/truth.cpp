@@ -170,6 +170,7 @@ scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
     try {
         return truth_from(OrderedJson::parse(*text));
     } catch (const std::exception& problem) {
+        if (scenarios::is_host_failure(problem)) throw;
         return scenarios::refuse(ErrorCode::bad_input,
                                  fmt::format("the truth cannot be read: {}", problem.what()),
                                  "use the truth.json that a run wrote, unedited", {file.string()});

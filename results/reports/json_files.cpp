@@ -246,6 +246,7 @@ scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesys
             const Json json = Json::parse(line);
             if (json.contains("subject")) standings.push_back(standing_from(json));
         } catch (const std::exception& wrong) {
+            if (scenarios::is_host_failure(wrong)) throw;
             if (in.eof()) break;  // its writer was killed halfway through
             return scenarios::refuse(scenarios::ErrorCode::bad_input,
                                      fmt::format("{}:{}: this is no line of `deadrank run --json`: {}",

@@ -44,6 +44,8 @@ results::reports::Style style_of(std::FILE* stream) {
     return {.color = !(plain && *plain) && !dumb, .width = width_of(descriptor)};
 }
 
+constexpr std::string_view clear_line = "\r\033[K";
+
 Progress::Progress() : terminal_(isatty(fileno(stderr)) != 0), style_(style_of(stderr)) {}
 Progress::~Progress() { clear(); }
 
@@ -52,16 +54,16 @@ void Progress::show(std::string_view line) {
     if (const char* file = std::getenv("DEADRANK_PROGRESS"); file && *file)
         std::ofstream(file) << results::reports::visible_line(line) << '\n';
     if (!terminal_) return;
-    fmt::print(stderr, "\r\033[K{}",
-               style_.paint(results::reports::Ink::dim,
-                            style_.cut(results::reports::visible_line(line), style_.width - 1)));
+    results::reports::write_unchanged(stderr, clear_line);
+    print_error("{}", style_.paint(results::reports::Ink::dim,
+                                   style_.cut(results::reports::visible_line(line), style_.width - 1)));
     std::fflush(stderr);
     shown_ = true;
 }
 
 void Progress::clear() {
     if (!shown_) return;
-    fmt::print(stderr, "\r\033[K");
+    results::reports::write_unchanged(stderr, clear_line);
     std::fflush(stderr);
     shown_ = false;
 }

@@ -14,6 +14,7 @@
 #include "runners/commands/ranges.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/document.h"
+#include "scenarios/model/value.h"
 
 namespace deadrank::runners::commands {
 
@@ -69,6 +70,19 @@ void add_seeds(CLI::App& app, SeedOptions& options) {
     app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20; or one number")
         ->type_name("A..B")
         ->excludes(seed);
+}
+
+void add_read_limit(CLI::App& app, std::int64_t& seconds) {
+    app.add_option("--limit", seconds,
+                   fmt::format("Read the logs of an incident for so long, as 90 or 2min; what comes later is "
+                               "left out [{}]",
+                               seconds))
+        ->type_name("SECONDS")
+        ->transform([](const std::string& text) {
+            const auto time = scenarios::parse_value(scenarios::ValueType::duration, text);
+            return time ? std::to_string(time->number / 1'000'000'000) : text;
+        })
+        ->check(CLI::Range(1, 86400).description(""));
 }
 
 void add_memory(CLI::App& app, std::int64_t& bytes) {

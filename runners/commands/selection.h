@@ -33,6 +33,9 @@ struct SeedOptions {
 };
 void add_seeds(CLI::App& app, SeedOptions& options);
 
+// Seconds in which the logs of one incident are read.
+void add_read_limit(CLI::App& app, std::int64_t& seconds);
+
 // Bytes that one simulated run may take; stays 0 without the option.
 void add_memory(CLI::App& app, std::int64_t& bytes);
 

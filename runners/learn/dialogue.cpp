@@ -170,6 +170,7 @@ Result<Progress> Progress::read(std::filesystem::path file) {
                                            done.at("hints").get<int>()};
         }
     } catch (const std::exception& trouble) {
+        if (scenarios::is_host_failure(trouble)) throw;
         return scenarios::refuse(
             scenarios::ErrorCode::bad_input,
             fmt::format("is no progress of lessons that this version reads ({})", trouble.what()),

@@ -40,7 +40,6 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 
 constexpr std::size_t unread_most = 64u << 20;  // of a body that is too long, while its sender still sends
-constexpr auto idle_most = std::chrono::seconds(30);
 constexpr auto accept_again = std::chrono::milliseconds(50);  // after a failure, or with enough connections
 
 // Connections at a time. The rest of the process needs descriptors, too.
@@ -70,11 +69,11 @@ bool names_this_server(const std::string& host, const tcp::endpoint& own) {
 class Session : public std::enable_shared_from_this<Session> {
 public:
     Session(tcp::socket&& socket, tcp::endpoint listens_on, const HttpServer::Handler& handler,
-            std::size_t body_most, std::atomic<int>& sessions)
+            const HttpLimits& limits, std::atomic<int>& sessions)
         : stream_(std::move(socket)),
           listens_on_(std::move(listens_on)),
           handler_(handler),
-          body_most_(body_most),
+          limits_(limits),
           sessions_(sessions) {
         ++sessions_;
     }
@@ -84,8 +83,8 @@ public:
 
     void read() {
         parser_.emplace();
-        parser_->body_limit(body_most_);
-        stream_.expires_after(idle_most);
+        parser_->body_limit(limits_.body);
+        stream_.expires_after(limits_.idle);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code trouble, std::size_t) {
                              if (!trouble) self->answer();
@@ -105,7 +104,7 @@ private:
     // connection instead of the answer.
     void refuse_body() {
         HttpResponse refusal{.status = 413,
-                             .body = fmt::format("the body is longer than {} bytes\n", body_most_)};
+                             .body = fmt::format("the body is longer than {} bytes\n", limits_.body)};
         send(std::move(refusal), false, [](Session& self) {
             beast::error_code ignored;
             self.stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -131,7 +130,7 @@ private:
         response_.keep_alive(keep_alive);
         response_.body() = std::move(made.body);
         response_.prepare_payload();
-        stream_.expires_after(idle_most);
+        stream_.expires_after(limits_.idle);
         http::async_write(stream_, response_,
                           [self = shared_from_this(), then](beast::error_code trouble, std::size_t) {
                               if (!trouble) then(*self);
@@ -154,7 +153,7 @@ private:
     beast::tcp_stream stream_;
     tcp::endpoint listens_on_;
     const HttpServer::Handler& handler_;
-    const std::size_t body_most_;
+    const HttpLimits& limits_;
     std::atomic<int>& sessions_;
     beast::flat_buffer buffer_;
     std::array<char, 1 << 14> unread_{};
@@ -191,12 +190,12 @@ struct HttpServer::Parts {
             close(descriptor);
             return false;
         }
-        std::make_shared<Session>(std::move(socket), listens_on, handler, body_most, sessions)->read();
+        std::make_shared<Session>(std::move(socket), listens_on, handler, limits, sessions)->read();
         return true;
     }
 
     Handler handler;
-    std::size_t body_most = 0;
+    HttpLimits limits;
     std::atomic<int> sessions{0};  // outlives the context, whose end ends them
     const int sessions_most = find_connections_most();
     tcp protocol = tcp::v4();
@@ -219,7 +218,7 @@ int HttpServer::port() const { return parts_->acceptor.local_endpoint().port(); 
 scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port,
                                                                   Handler handler, const HttpLimits& limits) {
     auto parts = std::make_unique<Parts>(std::move(handler));
-    parts->body_most = limits.body;
+    parts->limits = limits;
     beast::error_code trouble;
     const auto ip = asio::ip::make_address(address, trouble);
     const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));

@@ -1,6 +1,7 @@
 // runners/serve/http.h — HTTP on loopback: our server, and requests to other people's.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -31,14 +32,14 @@ struct HttpResponse {
 struct HttpLimits {
     std::size_t body = 256u << 20;  // bytes
     int threads = 2;                // requests that are answered at once
+    std::chrono::milliseconds idle{30'000};  // of silence, after which a connection is closed
 };
 
 // Answers with its own threads until destroyed. The handler may be called from several threads at once.
 // A request's Host must name this server, so that a page of a stranger in a browser cannot fetch it under a
 // name of the stranger's (421 otherwise). On loopback these are localhost, 127.0.0.1 and [::1] with the port;
-// on another address any IP address and this machine's name with the port, too. A connection that is silent
-// for 30 s is closed, at most a quarter of the process's descriptors are connections, and no child inherits
-// any.
+// on another address any IP address and this machine's name with the port, too. A silent connection is
+// closed, at most a quarter of the process's descriptors are connections, and no child inherits any.
 class HttpServer {
 public:
     using Handler = std::function<HttpResponse(const HttpRequest&)>;

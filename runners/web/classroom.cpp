@@ -12,6 +12,7 @@
 #include <set>
 
 #include "results/judging/reaction.h"
+#include "results/reports/output.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/web/http_answers.h"
 #include "runners/web/knobs.h"
@@ -21,6 +22,8 @@
 
 namespace deadrank::runners::web {
 
+using results::reports::csv_cell;
+using results::reports::visible_line;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
@@ -114,28 +117,17 @@ constexpr std::size_t letters_of_name = 40;
 
 // Printable, and short enough for the board.
 std::string name_in(const Json& body) {
-    std::string name;
-    for (const char letter : text_in(body, "name"))
-        if (static_cast<unsigned char>(letter) >= 0x20 && letter != 0x7f) name += letter;
-    name = std::string(scenarios::trimmed(name));
-    if (name.size() > letters_of_name) name.resize(letters_of_name);
-    while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80) name.pop_back();
-    return name;
+    std::string name = visible_line(scenarios::trimmed(text_in(body, "name")));
+    if (name.size() <= letters_of_name) return name;
+    std::size_t end = letters_of_name;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // within a letter
+    return name.substr(0, end);
 }
 
 std::vector<std::string> texts_of(const std::vector<Fix>& fixes) {
     std::vector<std::string> words;
     for (const Fix& fix : fixes) words.push_back(fix.says);
     return words;
-}
-
-// A cell that no spreadsheet takes for a formula.
-std::string csv_cell(std::string text) {
-    if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
-        text.insert(0, "'");
-    std::string quoted = "\"";
-    for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-    return quoted + "\"";
 }
 
 }  // namespace

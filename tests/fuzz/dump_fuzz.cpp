@@ -8,7 +8,7 @@
 
 FUZZ_TARGET(dump) {
     namespace importers = results::importers;
-    using Json = nlohmann::ordered_json;
+    using Json = nlohmann::json;
     const auto tree =
         importers::looks_like_pickle(text) ? importers::from_pickle(text) : Json::parse(text, nullptr, false);
     if (!tree || !tree->is_object()) return false;

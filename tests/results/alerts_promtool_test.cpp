@@ -1,11 +1,13 @@
 // tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
 // with the real program, sample rules get the verdicts that a person would give them.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "results/alerts/promtool_player.h"
 #include "results/processes/bounded.h"
+#include "results/processes/private_directory.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
@@ -49,6 +51,32 @@ TEST(PromtoolOutput, ListsUnknownFieldsOnce) {
     EXPECT_EQ(answer.load[0].place(), "a.yml:3");
     EXPECT_EQ(answer.load[1].line, 7);
     EXPECT_EQ(answer.load[1].words, "field uid not found in type rulefmt.RuleNode");
+}
+
+// promtool removes its storage when it ends by itself; one that is stopped cannot.
+TEST(Promtool, ThatIsStoppedLeavesNothingBehind) {
+    namespace fs = std::filesystem;
+    const auto place = processes::PrivateDirectory::make();
+    ASSERT_TRUE(place);
+    const fs::path program = place->path() / "promtool", begun = place->path() / "begun",
+                   temporary = place->path() / "tmp";
+    fs::create_directory(temporary);
+    std::ofstream(program) << "#!/bin/sh\ncase $1 in --version) echo promtool, version 2.42.0 ;;\n"
+                           << "*) mkdir $TMPDIR/test_storage7 && touch " << begun.string()
+                           << " && sleep 600 ;; esac\n";
+    fs::permissions(program, fs::perms::owner_all);
+    const auto tool = external::Promtool::find(program.string());
+    ASSERT_TRUE(tool) << tool.error().text();
+    const char* before = std::getenv("TMPDIR");
+    const std::string kept = before ? before : "";
+    ::setenv("TMPDIR", temporary.c_str(), 1);
+    EXPECT_FALSE(tool->test_rules("test.yml", [&] { return fs::exists(begun); }));
+    if (before)
+        ::setenv("TMPDIR", kept.c_str(), 1);
+    else
+        ::unsetenv("TMPDIR");
+    EXPECT_TRUE(fs::exists(begun));
+    EXPECT_TRUE(fs::is_empty(temporary));
 }
 
 // As a kernel without memory ends it: no rule is wrong for that.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "results/record/believed_ranks.h"
 #include "results/record/truth.h"
 #include "tests/results/evidence_builder.h"
 
@@ -43,6 +44,8 @@ struct Filler {
             field = 0xfedcba9876543210u + static_cast<unsigned>(next);
         else if constexpr (std::is_floating_point_v<Field>)
             field = next + 0.1;
+        else if (name == "world_size")  // a job of so few events has no millions of ranks
+            field = static_cast<Field>(2'000 + next);
         else
             field = static_cast<Field>(next * 100'000'007LL % 2'000'000'011LL);
     }
@@ -211,6 +214,25 @@ TEST(EvidenceFile, RefusesRanksOfWhichNobodyCouldHoldAList) {
         EXPECT_NE(evidence.error().text().find("no number of a rank"), std::string::npos);
         std::filesystem::remove(file);
     }
+}
+
+// Whatever reads evidence has lists of all ranks, so few events may not imply millions of them.
+TEST(EvidenceFile, RefusesRanksThatAreTooManyForItsEvents) {
+    const auto read = [](const std::string& line) {
+        const auto file = place("ranks.jsonl");
+        std::ofstream(file) << "{\"deadrank\":\"evidence\",\"version\":1,\"observed_until\":9}\n"
+                            << line << "\n";
+        return read_evidence(file);
+    };
+    for (const char* line : {R"({"t":2,"rank":9999999,"kind":"rank.exit","code":1})",
+                             R"({"t":0,"rank":-1,"kind":"job.start","world_size":2000000000})"}) {
+        const auto evidence = read(line);
+        ASSERT_FALSE(evidence) << line;
+        EXPECT_NE(evidence.error().text().find("ranks.jsonl:2:1: this line implies"), std::string::npos)
+            << evidence.error().text();
+    }
+    EXPECT_TRUE(read(R"({"t":2,"rank":200000,"kind":"rank.exit","code":1})"));
+    EXPECT_EQ(ranks_believed(1'000'000), 4'000'000);
 }
 
 TEST(EvidenceFile, SortsEventsOfRealProcessesByTimeAndKeepsTheirOrderOtherwise) {

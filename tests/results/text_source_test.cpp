@@ -65,6 +65,33 @@ TEST_F(TextSources, ReadAPipeInPieces) {
     EXPECT_EQ(first + " " + second, "one two");
 }
 
+// The writer never ends.
+TEST_F(TextSources, EndAtTheirDeadline) {
+    ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+    const auto writer =
+        tests::shell("sh -c 'yes all is well > " + file_.string() + "' > /dev/null 2>&1 & echo started");
+    ASSERT_EQ(writer.code, 0);
+    auto source = TextSource::open(file_, TextSource::Clock::now() + std::chrono::milliseconds(300));
+    ASSERT_TRUE(source);
+    std::string line;
+    while ((*source)->next(line)) continue;
+    EXPECT_THAT((*source)->trouble(), HasSubstr("the time for reading was over"));
+}
+
+TEST_F(TextSources, EndAtTheirDeadlineThoughNothingComes) {
+    ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+    const int both_ends = open(file_.c_str(), O_RDWR);
+    ASSERT_GE(both_ends, 0);
+    ASSERT_EQ(write(both_ends, "one\n", 4), 4);
+    auto source = TextSource::open(file_, TextSource::Clock::now() + std::chrono::milliseconds(100));
+    ASSERT_TRUE(source);
+    std::string line;
+    EXPECT_TRUE((*source)->next(line));
+    EXPECT_FALSE((*source)->next(line));
+    EXPECT_THAT((*source)->trouble(), HasSubstr("the time for reading was over"));
+    close(both_ends);
+}
+
 // 1.2 GB of one line in 100 KB.
 TEST_F(TextSources, EndWhereAPackedFileHoldsTooMuch) {
     if (tests::shell("command -v zstd").code != 0) GTEST_SKIP() << "zstd is not installed";

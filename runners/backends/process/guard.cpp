@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "results/reports/output.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/launch.h"
@@ -20,6 +20,7 @@
 namespace deadrank::runners {
 
 namespace fs = std::filesystem;
+using results::reports::print_error;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
@@ -52,8 +53,8 @@ int locked(const fs::path& directory, const std::atomic<bool>* stop) {
     const auto began = std::chrono::steady_clock::now();
     for (bool told = false; lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && !(stop && stop->load());) {
         if (!told && held_here == 0 && std::chrono::steady_clock::now() - began > 2s) {
-            std::fprintf(stderr, "deadrank: another run uses %s; waiting until it has given its files back\n",
-                         directory.c_str());
+            print_error("deadrank: another run uses {}; waiting until it has given its files back\n",
+                        directory.string());
             told = true;
         }
         std::this_thread::sleep_for(20ms);
@@ -107,8 +108,7 @@ scenarios::Result<RestoreResult> Guard::end() {
 
 Guard::~Guard() {
     if (!ended_ && entry_) {
-        if (const auto given = end(); !given)
-            std::fprintf(stderr, "deadrank: %s\n", given.error().text().c_str());
+        if (const auto given = end(); !given) print_error("deadrank: {}\n", given.error().text());
     }
     if (lock_ < 0) return;
     ::close(lock_);

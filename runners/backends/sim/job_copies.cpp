@@ -56,7 +56,8 @@ void attempt(const std::function<Result<Record>()>& simulation, const bool& is_c
         record = refuse(ErrorCode::environment, trouble.what(), trouble.help);
     } catch (const std::exception& thrown) {
         if (!is_copy) throw;
-        record = refuse(ErrorCode::internal, thrown.what());
+        record = scenarios::is_host_failure(thrown) ? tl::unexpected(scenarios::host_error(thrown))
+                                                    : refuse(ErrorCode::internal, thrown.what());
     }
 }
 

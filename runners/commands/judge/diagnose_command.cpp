@@ -2,6 +2,7 @@
 // evidence, with reasons; or how often that is right over the catalog. Takes evidence, or an incident's raw
 // logs and dumps. A plan or truth beside the evidence is not opened.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
@@ -27,6 +28,7 @@ struct DiagnoseArguments {
     SeedOptions seeds;
     bool accuracy = false, json = false, more = false, together = false;
     int jobs = 0;
+    std::int64_t limit = results::importers::read_for_usual.count();
 };
 
 bool is_evidence(const fs::path& place) {
@@ -41,14 +43,15 @@ bool is_evidence(const fs::path& place) {
 }
 
 // A run's evidence, or the evidence that import makes of logs and dumps.
-scenarios::Result<results::Evidence> evidence_of(const std::vector<fs::path>& places) {
+scenarios::Result<results::Evidence> evidence_of(const std::vector<fs::path>& places,
+                                                 std::chrono::seconds read_for) {
     if (places.size() == 1 && is_evidence(places[0])) {
         std::error_code ignored;
         return results::read_evidence(fs::is_directory(places[0], ignored) ? places[0] / "evidence.jsonl"
                                                                            : places[0]);
     }
     Progress progress;
-    results::importers::ImportOptions options;
+    results::importers::ImportOptions options{.read_for = read_for};
     options.progress = [&](const fs::path& file, std::int64_t bytes) {
         progress.show(fmt::format("{}: {} MB read", file.filename().string(), bytes >> 20));
     };
@@ -76,7 +79,7 @@ std::string similar_to(const results::diagnosis::Diagnosis& diagnosis, const Lib
 void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
                   const DiagnoseArguments& arguments, const Library& library, const ClueTable& clues,
                   Session& session) {
-    auto evidence = evidence_of(places);
+    auto evidence = evidence_of(places, std::chrono::seconds(arguments.limit));
     if (!session.take(evidence)) return;
     for (const std::string& gap : gaps_of(*evidence)) print_error("deadrank: {}: {}\n", name, gap);
     const auto findings = results::detect(*evidence, library.detectors());
@@ -158,6 +161,12 @@ void add_diagnose(CLI::App& command, Session& session) {
         "Logs and dumps are read as they are: files, directories, - for standard input; packed or not, of "
         "any "
         "launcher. Each path is a separate incident; with --together they are one.\n\n"
+        "Bounds of an incident: --limit of time to read it; 100,000 files; 1 GiB of one dump; a packed file "
+        "is "
+        "read up to 1 GiB, or 1,000 times its size; a rank keeps 4,064 lines; 262,144 ranks, or four for "
+        "each "
+        "line that is kept. What lies beyond is left out, with a note. Evidence with too few events for its "
+        "ranks is refused.\n\n"
         "With --accuracy the arguments choose scenarios instead of places: each is played with its fault and "
         "without, "
         "and the diagnosis is compared with the scenario's label.\n\n"
@@ -178,6 +187,7 @@ void add_diagnose(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_read_limit(command, arguments->limit);
     command.add_flag("--more", arguments->more, "All lines uncut, causes with their reasons, and fixes");
     command.add_flag("--together", arguments->together, "All places are one incident");
     add_json(command, arguments->json, "One JSON object a line and place; with --accuracy one object");

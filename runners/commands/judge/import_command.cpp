@@ -25,6 +25,7 @@ struct ImportArguments {
     std::vector<std::filesystem::path> places;
     std::string out;
     double until = -1;
+    std::int64_t limit = results::importers::read_for_usual.count();
     bool json = false;
 };
 
@@ -59,6 +60,8 @@ void print_import(const Imported& imported) {
         print_out("  {} {}: {}\n", style.paint(Ink::yellow, "left out"), one.file.string(),
                   one.trouble.empty() ? "no line of it is known to us" : one.trouble);
     }
+    for (const std::string& note : imported.evidence.notes())
+        print_out("  {} {}\n", style.paint(Ink::yellow, "cut"), note);
     for (const std::string& lack : imported.lacks)
         print_out("  {} {}\n", style.paint(Ink::yellow, "lacking"), lack);
     print_out("  {} over {}\n", results::counted(imported.evidence.events().size(), "event"),
@@ -66,7 +69,7 @@ void print_import(const Imported& imported) {
 }
 
 void import(const ImportArguments& arguments, Session& session) {
-    results::importers::ImportOptions options;
+    results::importers::ImportOptions options{.read_for = std::chrono::seconds(arguments.limit)};
     if (arguments.until >= 0) options.observed_until = static_cast<std::int64_t>(arguments.until * 1e9);
     Progress progress;
     options.progress = [&](const std::filesystem::path& file, std::int64_t bytes) {
@@ -110,6 +113,7 @@ void add_import(CLI::App& command, Session& session) {
         .add_option("--until", arguments->until,
                     "When observation ended, in seconds since 1970 [the newest file]")
         ->type_name("SECONDS");
+    add_read_limit(command, arguments->limit);
     add_json(command, arguments->json, "What was read, as one JSON object");
     command.callback([arguments, &session] { import(*arguments, session); });
 }

@@ -221,6 +221,24 @@ TEST_F(DeviceAlertsCommand, ShowsWhatIsKnownWhenCtrlCComesInTheHealthyRun) {
     EXPECT_THAT(report["notes"].dump(), HasSubstr("stopped before its end"));
 }
 
+TEST_F(DeviceAlertsCommand, TakesItsPromtoolAlongWhenItIsKilled) {
+    const std::string program = write("promtool",
+                                      "#!/bin/sh\ncase $1 in --version) echo promtool, version 2.42.0 ;;\n"
+                                      "check) exit 0 ;;\n*) echo $$ > $0.pid; exec sleep 600 ;; esac\n");
+    fs::permissions(program, fs::perms::owner_all);
+    const std::string rules =
+        write("rules.yml", "groups:\n- name: a\n  rules:\n  - alert: A\n    expr: up == 0\n");
+    const Answer killed =
+        shell(command("--jobs 1 --promtool " + program + " --rules " + rules) +
+              " > /dev/null 2>&1 & job=$!; for i in $(seq 600); do [ -s " + program +
+              ".pid ] && break; sleep 0.1; done; kill -9 $job; wait $job 2> /dev/null; "
+              "pid=$(cat " +
+              program +
+              ".pid) || exit 3; "
+              "for i in $(seq 100); do kill -0 $pid 2> /dev/null || exit 0; sleep 0.1; done; exit 4");
+    EXPECT_EQ(killed.code, 0) << (killed.code == 3 ? "no promtool was started" : "promtool still runs");
+}
+
 // A real Prometheus that scrapes itself and has rules.
 class DeviceLivePrometheus : public DeviceAlertsCommand {
 protected:

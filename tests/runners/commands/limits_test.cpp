@@ -38,6 +38,15 @@ TEST(CommandPlaces, MayHoldALinkThatLeadsToItself) {
     EXPECT_THAT(answer.out, Not(HasSubstr("this machine failed"))) << answer.out;
 }
 
+TEST(CommandStack, ThatIsTooSmallIsToldInOneSentence) {
+    for (const int least : {64, 128}) {
+        const Answer answer = deadrank("diagnose /dev/null", fmt::format("ulimit -s {}", least));
+        EXPECT_EQ(answer.code, 2) << least << "\n" << answer.out;
+        EXPECT_THAT(answer.out, HasSubstr("`ulimit -s` allows less")) << least;
+    }
+    EXPECT_THAT(deadrank("diagnose /dev/null", "ulimit -s 256").out, Not(HasSubstr("ulimit -s")));
+}
+
 class DeviceLimits : public testing::Test {
 protected:
     void SetUp() override {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
@@ -15,8 +16,10 @@
 
 #include "results/exporters/series.h"
 #include "results/processes/bounded.h"
+#include "results/processes/private_directory.h"
 #include "runners/serve/http.h"
 #include "runners/serve/live_replay.h"
+#include "scenarios/model/document.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::runners::serve {
@@ -145,7 +148,67 @@ TEST(HttpServer, LeavesNoSocketToAChild) {
     EXPECT_EQ(within.size(), before.size());
 }
 
-// Goal: two hundred silent clients neither take all descriptors nor end the service, and silence ends.
+int connected_client(int port) {
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return client;
+}
+
+// Whether the other side closes it within ten seconds.
+bool is_closed(int client) {
+    pollfd end{client, POLLIN, 0};
+    char byte = 0;
+    return poll(&end, 1, 10'000) == 1 && recv(client, &byte, 1, 0) == 0;
+}
+
+TEST(HttpServer, ClosesAConnectionThatIsSilent) {
+    const auto server = HttpServer::listen("127.0.0.1", 0, [](const HttpRequest&) { return HttpResponse{}; },
+                                           {.idle = std::chrono::milliseconds(200)})
+                            .value();
+    const int silent = connected_client(server->port()), halting = connected_client(server->port());
+    ASSERT_EQ(write(halting, "GET / HT", 8), 8);
+    EXPECT_TRUE(is_closed(silent));
+    EXPECT_TRUE(is_closed(halting)) << "a request without its end";
+    close(silent), close(halting);
+    EXPECT_EQ(HttpLimits().idle, std::chrono::seconds(30)) << "as SECURITY.md says";
+}
+
+// Goal: a server with 40 descriptors for everything still answers, while 200 silent clients hold connections.
+TEST(DeviceHttpServer, SurvivesTwoHundredClientsWithFortyDescriptors) {
+    const auto scratch = results::processes::PrivateDirectory::make();
+    ASSERT_TRUE(scratch);
+    const auto log = scratch->path() / "log";
+    auto server = results::processes::Child::start(
+        {.argv = {"/bin/sh", "-c",
+                  "ulimit -n 40; exec '" DEADRANK_BINARY_DIRECTORY "/deadrank' alerts serve --port 0 "
+                  "--catalog '" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog'"},
+         .streams = results::processes::Command::Streams::log,
+         .log = log});
+    ASSERT_TRUE(server) << server.error().text();
+    const auto said = [&] { return scenarios::read_text(log).value_or(""); };
+    int port = 0;
+    for (int i = 0; i < 600 && port == 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        const std::string text = said();
+        if (const auto at = text.find("127.0.0.1:"); at != text.npos)
+            port = std::atoi(text.c_str() + at + 10);
+    }
+    ASSERT_GT(port, 0) << said();
+    std::vector<int> clients;
+    for (int i = 0; i < 200; ++i) clients.push_back(connected_client(port));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const auto stay = clients.end() - 5;  // half of a quarter of the descriptors
+    for (auto client = clients.begin(); client != stay; ++client) close(*client);
+    EXPECT_EQ(fetch(port, {"GET", "/metrics", ""}, {}, 20).value().status, 200) << said();
+    for (auto client = stay; client != clients.end(); ++client) close(*client);
+    EXPECT_FALSE(server->poll()) << said();
+}
+
+// Goal: two hundred silent clients neither take all descriptors nor end the service.
 TEST(HttpServer, SurvivesMoreClientsThanDescriptors) {
     rlimit usual{};
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);

@@ -27,6 +27,15 @@ TEST_F(DeviceWatch, SaysInOneSentenceWhatItCouldNotWatch) {
     EXPECT_THAT(missing.error().text(), HasSubstr("cannot start '/nowhere/torchrun'"));
 }
 
+// Whoever reads only the exit code must not take it for a job without an alarm.
+TEST_F(DeviceWatch, EndsWithTwoWhenItWatchedNothing) {
+    const std::string watch = DEADRANK_BINARY_DIRECTORY "/deadrank watch -- ";
+    const auto nothing = tests::shell(watch + "/bin/true");
+    EXPECT_EQ(nothing.code, 2) << nothing.out;
+    EXPECT_THAT(nothing.out, HasSubstr("no Python process with a RANK was started"));
+    EXPECT_EQ(tests::shell(watch + "/bin/sh -c 'exit 3'").code, 3) << "the program's own code comes first";
+}
+
 // The hook's files may grow no further, as on a full disk: the program trains on.
 TEST_F(DeviceWatch, AHookThatFailsTurnsItselfOffAndSaysSo) {
     std::string line = "ulimit -f 16; exec";

@@ -416,6 +416,11 @@ TEST_F(DeviceClass, PlaysNothingThatALearnerMayAskFor) {
     const std::string key = post("join", {{"name", "Ada"}})["key"];
     EXPECT_EQ(post("join", {{"name", "Ada"}})["status"], 409) << "one name, one learner";
     EXPECT_EQ(post("join", {{"name", "  "}})["status"], 400);
+    EXPECT_EQ(post("join", {{"name", "José"}})["name"], "José");
+    EXPECT_EQ(post("join", {{"name", "\u009b31mred"}})["name"], "\\u009b31mred")
+        << "U+009B commands a terminal";
+    EXPECT_EQ(post("join", {{"name", std::string(39, 'a') + "é"}})["name"], std::string(39, 'a'))
+        << "in whole letters";
     EXPECT_EQ(post("jobs", {{"kind", "run"}, {"id", killed_rank}, {"key", key}, {"puzzle", 0}})["status"],
               404);
     EXPECT_EQ(post("fix", {{"key", key}, {"puzzle", 7}, {"fix", 0}})["status"], 400);

@@ -130,6 +130,56 @@ Complaints check_habits(const SourceFile& file) {
     return complaints;
 }
 
+// What a file or a machine names reaches a terminal through one function. Programs that are a rank, and
+// libraries within one, write for deadrank; a failed check ends the process.
+Complaints check_output(const SourceFile& file) {
+    Complaints complaints;
+    constexpr std::string_view free[] = {"results/reports/output.cpp",
+                                         "scenarios/model/error.cpp",
+                                         "runners/backends/ranks/",
+                                         "runners/backends/gpu_rank/",
+                                         "runners/backends/mpi_rank/",
+                                         "sim/examples/",
+                                         "runners/backends/sim/stages.cpp",
+                                         "inject/",
+                                         "tests/"};
+    const bool may = std::any_of(std::begin(free), std::end(free),
+                                 [&](std::string_view place) { return file.path.starts_with(place); });
+    if (!is_cpp(file.path) || may) return complaints;
+    constexpr std::string_view instead = "print_out and print_error of results/reports/output.h write";
+    const std::string text = without_comments_and_literals(file.text);
+    find_banned(file, text,
+                {{"printf", instead},
+                 {"fprintf", instead},
+                 {"vfprintf", instead},
+                 {"puts", instead},
+                 {"fputs", instead},
+                 {"putchar", instead},
+                 {"fwrite", instead},
+                 {"perror", instead},
+                 {"fmt::print", instead},
+                 {"std::cout", instead},
+                 {"std::cerr", instead},
+                 {"std::clog", instead}},
+                complaints);
+    return complaints;
+}
+
+// A reader that takes all that is thrown for the file's fault takes this machine's for it, too.
+Complaints check_host_failures(const SourceFile& file) {
+    Complaints complaints;
+    if (!is_cpp(file.path) || !file.path.starts_with("results/")) return complaints;
+    const std::string text = without_comments_and_literals(file.text);
+    constexpr std::string_view all = "catch (const std::exception&";
+    for (std::size_t at = text.find(all); at != text.npos; at = text.find(all, at + 1)) {
+        const std::string_view body = std::string_view(text).substr(text.find('{', at) + 1, 60);
+        if (body.find("is_host_failure(") == body.npos)
+            complaints.push_back({file.path + ":" + std::to_string(line_at(text, at)),
+                                  "`std::exception`: let is_host_failure() pass first"});
+    }
+    return complaints;
+}
+
 // `// sim/clock.h — Virtual time: …`, after a #! line where there is one. Fixtures are as the world made
 // them.
 Complaints check_opening(const SourceFile& file) {

@@ -72,6 +72,10 @@ Complaints check_determinism(const SourceFile& file);
 
 // Leftovers, exit(), what a header must not do; the line that says what the file is.
 Complaints check_habits(const SourceFile& file);
+
+// Writes to standard streams beside the one way; readers that take this machine's failures for the file's.
+Complaints check_output(const SourceFile& file);
+Complaints check_host_failures(const SourceFile& file);
 Complaints check_opening(const SourceFile& file);
 
 // Files, folders, scenarios and links that a Markdown page or llms.txt names exist.

@@ -2,6 +2,7 @@
 // carry them; a real dump of torch is read; a pickle never executes, and no damage does harm.
 #include "results/importers/import.h"
 
+#include <chrono>
 #include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -27,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using results::importers::from_pickle;
 using testing::HasSubstr;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 scenarios::Result<results::importers::Imported> import_directory(const fs::path& directory) {
     return results::importers::import_paths({directory});
@@ -223,6 +224,25 @@ TEST(Unpickle, BoundsWhatASmallFileCanMean) {
     EXPECT_FALSE(from_pickle("\x80\x02" + std::string(100'000, ']') + std::string(99'999, 'a') + "."));
 }
 
+// One text of 1 MiB is kept, and referred to `times` times: in a list, or as the key of a dict each.
+TEST(Unpickle, BoundsTheBytesThatASmallFileCanMean) {
+    const std::string text(1 << 20, 'x');
+    const auto repeated = [&](const std::string& reference, int times) {
+        std::string pickle = std::string("\x80\x02](X\x00\x00\x10\x00", 9) + text + std::string("q\0", 2);
+        for (int i = 0; i < times; ++i) pickle += reference;
+        return pickle + "e.";
+    };
+    const std::string listed("h\0", 2), key("}h\0K\x01s", 6);
+    for (const std::string& reference : {listed, key}) {
+        const auto few = from_pickle(repeated(reference, 10));
+        ASSERT_TRUE(few) << few.error().text();
+        EXPECT_EQ(few->size(), 11u);
+        const auto many = from_pickle(repeated(reference, 20'000));
+        ASSERT_FALSE(many);
+        EXPECT_THAT(many.error().what, HasSubstr("more bytes"));
+    }
+}
+
 TEST(Unpickle, RefusesEveryTornDump) {
     const std::string whole = bytes_of(DEADRANK_SOURCE_DIRECTORY "/tests/data/torch/comm_lib_trace_rank_0");
     for (std::size_t length = 0; length < whole.size(); ++length)
@@ -281,6 +301,49 @@ TEST(Import, SaysWhatItCannotRead) {
     EXPECT_THAT(by_name["ras.json"].second, HasSubstr("not the shape"));
     EXPECT_EQ(some->evidence.each<results::CollectiveEnter>().size(), 2u);
     EXPECT_EQ(some->evidence.each<results::CollectiveLeave>().size(), 2u) << "retired is over";
+}
+
+// "[rank9999999]" in a log of one line is no rank: a list of ten million of them takes gigabytes.
+TEST(Import, TakesNoAbsurdNumberForARank) {
+    const auto scratch = results::external::Scratch::make();
+    ASSERT_TRUE(scratch);
+    std::ofstream(scratch->path() / "out.log")
+        << "[rank9999999]: RuntimeError: boom\n"
+           "node:12:13 [0] NCCL INFO comm 0x5 rank 3 nranks 2000000000 cudaDev 0 busId 1b000 commId 0x4 - "
+           "Init START\n";
+    std::ofstream(scratch->path() / "rank_99999999.log") << "RuntimeError: bang\n";
+    const auto imported = import_directory(scratch->path());
+    ASSERT_TRUE(imported) << imported.error().text();
+    EXPECT_LE(imported->evidence.world_size(), 4);
+    EXPECT_LT(imported->evidence.events().size(), 20u);
+    std::string said;
+    for (const auto* event : imported->evidence.each<results::RankLog>())
+        said += imported->evidence.text(event->as<results::RankLog>()->line);
+    EXPECT_THAT(said, testing::AllOf(HasSubstr("boom"), HasSubstr("bang")));
+}
+
+TEST(Import, SaysWhatItHadNoTimeToRead) {
+    const auto scratch = results::external::Scratch::make();
+    ASSERT_TRUE(scratch);
+    std::ofstream(scratch->path() / "rank_0.log") << "RuntimeError: boom\n";
+    const auto none =
+        results::importers::import_paths({scratch->path()}, {.read_for = std::chrono::seconds(0)});
+    ASSERT_FALSE(none);
+    EXPECT_THAT(none.error().what, HasSubstr("the time for reading was over"));
+}
+
+// Ten times the ranks, ten times the work: a pass over all events for each rank was a hundred times.
+TEST(Import, VisitsAnEventAFewTimesWhateverTheNumberOfRanks) {
+    const auto visits = [](results::Rank ranks) {
+        results::importers::Story story;
+        for (results::Rank rank = 0; rank < ranks; ++rank) {
+            story.log(results::importers::no_time, rank, 2, "RuntimeError: boom");
+            story.has_dump(rank);
+        }
+        return story.finish({}).visits;
+    };
+    EXPECT_GE(visits(1'000), 1'000);
+    EXPECT_LE(visits(10'000), 10 * visits(1'000));
 }
 
 TEST(DeviceImport, ReadsALiveTorch) {
