@@ -130,6 +130,11 @@ bool fits_glob(const std::string& pattern, const std::string& text) {
     return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
+bool wants_silence(const Policy& policy, const Rule& rule) {
+    const bool allowed = !policy.allowed.empty() && fits_any(policy.allowed, rule.name);
+    return policy.healthy_silent && !allowed && fits_any(policy.severities, severity_of(rule));
+}
+
 std::vector<std::string> undecided(const Study& study, const Policy& policy) {
     std::vector<std::string> found;
     for (const Row& row : study.rows) {
@@ -175,24 +180,23 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     }
     for (std::size_t i = 0; i < study.healthy.size(); ++i) {
         const std::string& name = study.rules[i].name;
-        const bool allowed = !policy.allowed.empty() && fits_any(policy.allowed, name);
-        if (!policy.healthy_silent || allowed || !fits_any(policy.severities, severity_of(study.rules[i])))
-            continue;
+        if (!wants_silence(policy, study.rules[i])) continue;
         const bool loud = study.healthy[i].verdict == AlertVerdict::false_alarm ||
                           (policy.given && study.healthy[i].verdict == AlertVerdict::background);
-        if (loud) found.push_back({"healthy", name, study.healthy[i].says});
+        if (loud) found.push_back({"healthy", name, study.healthy[i].says, static_cast<int>(i)});
     }
     for (std::size_t i = 0; policy.forbid_dead && i < study.rules.size(); ++i) {
         const RuleReads& reads = study.analysis.rules[i];
         // A metric that this run does not simulate is not the fault of the rules.
         if (study.rules[i].is_alert && silence_of(reads.dead_kind) == Silence::never) {
-            found.push_back({"", study.rules[i].name, "can never fire: " + study.analysis.rules[i].why_dead});
+            found.push_back(
+                {"", study.rules[i].name, "can never fire: " + reads.why_dead, static_cast<int>(i)});
         }
     }
     for (const Row& row : study.rows) {
         for (std::size_t i = 0; policy.forbid_sticky && i < row.cells.size(); ++i) {
             if (row.cells[i].verdict != AlertVerdict::sticky) continue;
-            found.push_back({row.incident.id, study.rules[i].name, row.cells[i].says});
+            found.push_back({row.incident.id, study.rules[i].name, row.cells[i].says, static_cast<int>(i)});
         }
     }
     check_requirements(study, policy, found);

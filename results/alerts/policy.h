@@ -11,6 +11,7 @@
 
 namespace deadrank::results::alerts {
 
+struct Rule;
 struct Study;
 
 // How precisely an alert must lead to the failure.
@@ -45,6 +46,7 @@ scenarios::Result<Policy> load_policy(const std::filesystem::path& file);
 struct Breach {
     std::string fault, alert;  // either may be empty
     std::string says;
+    int rule = -1;  // the alert's place in the study: several may have one name
 };
 
 // Without a policy file: rules that Prometheus rejects, and false alarms on a healthy cluster.
@@ -52,6 +54,9 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy);
 
 // Failures that the policy demands but that could not be judged, with reasons: neither met nor broken.
 std::vector<std::string> undecided(const Study& study, const Policy& policy);
+
+// Does the policy ask the alert to be silent on a healthy cluster?
+bool wants_silence(const Policy& policy, const Rule& rule);
 
 bool fits_glob(const std::string& pattern, const std::string& text);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
+#include <utility>
 
 #include "results/exporters/toml_file.h"
 #include "results/record/text_file.h"
@@ -24,9 +25,37 @@ std::string probe_name(std::size_t rule, std::size_t threshold) {
 }
 
 constexpr std::string_view farthest = "_far";
+constexpr std::string_view value_prefix = "deadrank_value_";
+
+// One call of an aggregation, whose label sets are distinct: "sum by (instance) (rate(x[6h]))".
+bool is_aggregation(std::string_view expr) {
+    const std::vector<Token> tokens = tokens_of(expr);
+    if (tokens.empty() || !one_of(tokens[0].text, {"sum", "min", "max", "avg", "count", "group", "stddev",
+                                                   "stdvar", "quantile"}))
+        return false;
+    int depth = 0;
+    for (std::size_t i = 1; i < tokens.size(); ++i) {
+        if (tokens[i].text == "(")
+            ++depth;
+        else if (tokens[i].text == ")")
+            --depth;
+        else if (depth == 0 && !one_of(tokens[i].text, {"by", "without"}))
+            return false;
+    }
+    return true;
+}
+
+// Can a recording rule hold its value? Without the names of metrics its label sets have to stay distinct.
+// Where a rule reads all series, it would count those of a value with many.
+bool is_recordable(const std::string& value, bool whole) {
+    if (is_aggregation(value)) return true;
+    const Reads reads = scan(value);
+    return !whole && !reads.identifiers.contains("or") && !reads.everything;
+}
 
 // For each threshold of the asked alerts, the value that comes nearest to it, and the one farthest from it.
-std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysis& analysis) {
+// A value that can be recorded is evaluated once for both.
+std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysis& analysis, bool whole) {
     std::vector<Probe> probes;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         const auto& thresholds = analysis.rules[i].thresholds;
@@ -42,6 +71,10 @@ std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysi
                 value = fmt::format("({}) - {}{} ({})", one.left, one.matching, bare ? " ()" : "", one.limit);
             if (equal || unequal) value = "abs(" + value + ")";
             const bool up = is_upward(one.op) || unequal;
+            if (is_recordable(value, whole)) {
+                const std::string held = fmt::format("{}{}_{}", value_prefix, i, k);
+                probes.push_back({held, std::exchange(value, held)});
+            }
             probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + value + ")"});
             probes.push_back(
                 {probe_name(i, k) + std::string(farthest), (up ? "min(" : "max(") + value + ")"});
@@ -52,7 +85,8 @@ std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysi
 
 // Is it this rule's probe?
 bool probes_rule(const std::string& name, std::size_t rule) {
-    return name.starts_with(fmt::format("{}{}_", probe_prefix, rule));
+    return name.starts_with(fmt::format("{}{}_", probe_prefix, rule)) ||
+           name.starts_with(fmt::format("{}{}_", value_prefix, rule));
 }
 
 bool is_pending_at_start(const std::vector<Instance>& instances) {
@@ -80,7 +114,7 @@ public:
           rules_(rules),
           analysis_(analysis),
           stopped_(stopped) {
-        if (options_.probe) probes_ = probes_of(part_.asked, analysis_);
+        if (options_.probe) probes_ = probes_of(part_.asked, analysis_, part_.whole);
     }
 
     Result<void> play(PlayerAnswer& played) {
@@ -193,6 +227,8 @@ private:
     bool left_out_ = false;
 };
 
+constexpr double kept_history_most = 31 * 3600.0;
+
 // The operator's own files with what was found of the asked alerts that need no long past.
 Result<void> write_kept(const std::vector<Part>& parts, const exporters::World& world,
                         const exporters::Incident& incident, const std::vector<RuleFile>& files,
@@ -200,7 +236,7 @@ Result<void> write_kept(const std::vector<Part>& parts, const exporters::World& 
                         const PlayerAnswer& played, const std::string& judge,
                         const std::filesystem::path& directory) {
     for (const Part& part : parts) {
-        if (part.sparse > 0 || part.whole) continue;
+        if (part.history > kept_history_most || part.whole) continue;
         const std::string id = file_safe(incident.id) + part.name;
         TestInput input{{},
                         incident.id,

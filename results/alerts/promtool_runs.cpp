@@ -16,6 +16,7 @@ namespace {
 
 constexpr double history_most = 14 * 86400.0;
 constexpr double sparse_most = 240;  // less than the five minutes after which a sample counts as gone
+constexpr double dense_past = 3600;  // before the run, and the run itself
 
 // The healthy time before the run that an alert looks back on, its `for` included.
 double history_of(const Rule& rule, double reach, double eval, double hold_most) {
@@ -37,6 +38,41 @@ void widen_intervals(Part& part, const exporters::Window& window) {
     const double wanted = (part.history + window.duration) / steps;
     part.eval = rounded_up(std::max(part.eval, wanted), part.eval);
     part.sparse = std::max(window.scrape, std::floor(sparse_most / window.scrape) * window.scrape);
+}
+
+// Reads its value over hours from fewer samples as well? What counts samples, or looks at each, does not, nor
+// does a short range with an offset, or in a subquery.
+bool bears_thinning(const Selector& selector) {
+    return selector.offset == 0 && selector.outer == 0 &&
+           one_of(selector.function, {"rate", "increase", "delta", "avg_over_time", "last_over_time"});
+}
+
+// promtool evaluates the past as often as the run, and an alert over six hours reads 1,440 samples of each
+// series each time. Evaluations are up to a minute apart instead, and samples a 300th of the range, so that a
+// value differs by a third of a percent at most.
+void spare_hours(Part& part, const exporters::Window& window, const std::vector<Rule>& rules,
+                 const StaticAnalysis& analysis) {
+    constexpr double samples = 300, evaluations = 600, eval_most = 60;
+    double shortest = part.history;
+    bool thin = true;
+    const std::vector<bool> kept = rules_in(part, rules, analysis);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!kept[i]) continue;
+        if (!rules[i].is_alert) return;  // recorded in the past too, from short ranges
+        for (const Selector& one : analysis.rules[i].reads.selectors) {
+            if (one.range + one.offset + one.outer <= dense_past / 2) continue;
+            thin = thin && bears_thinning(one);
+            shortest = std::min(shortest, one.range);
+        }
+    }
+    const double apart =
+        std::floor(std::min(sparse_most, shortest / samples) / window.scrape) * window.scrape;
+    if (thin && apart > window.scrape) part.sparse = apart;
+    const double wanted = std::min((part.history + window.duration) / evaluations, eval_most),
+                 own = part.eval;
+    while ((part.eval < wanted || std::fmod(300, part.eval) != 0) && part.eval + own <= eval_most)
+        part.eval += own;
+    while (part.eval > own && std::fmod(300, part.eval) != 0) part.eval -= own;
 }
 
 }  // namespace
@@ -81,6 +117,7 @@ std::vector<Part> parts_of(const std::vector<bool>& asked, const std::vector<Rul
         const auto& [whole, reach, eval] = key;
         part.history = std::max(part.history, window.history);
         if (reach > 2) widen_intervals(part, window);
+        if (reach == 2 && !whole) spare_hours(part, window, rules, analysis);
         part.history = rounded_up(part.history, std::max(part.eval, window.scrape));
         constexpr const char* names[] = {"", ".hours", ".day", ".days"};
         part.name = fmt::format("{}{}{}", whole ? ".states" : "", names[reach],
@@ -128,7 +165,7 @@ void thin_samples(const Part& part, double scrape, double past, exporters::Serie
     series.values = std::move(values);
     if (part.sparse <= scrape) return;
     const auto every = static_cast<std::size_t>(part.sparse / scrape);
-    const auto dense = static_cast<std::size_t>(std::max(0.0, part.history - 3600) / scrape);
+    const auto dense = static_cast<std::size_t>(std::max(0.0, part.history - dense_past) / scrape);
     for (std::size_t i = 0; i < std::min(dense, series.values.size()); ++i) {
         if (i % every != 0 && !exporters::is_stale(series.values[i]))
             series.values[i] = exporters::absent_value();

@@ -25,9 +25,9 @@ std::string page_report(const Study& study, const Policy& policy, const std::vec
 
 std::string json_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
-// One test case for each failure, and two for each alert: that it can fire, and that it is silent on the
-// healthy run. A case fails where there is a breach, as the exit code says; what was not judged, or fails
-// without a policy that forbids it, is skipped with its reason.
+// Cases for each alert, for each failure, and for cells that are not judged or that a policy forbids. A case
+// is named by what it asks: a demand of the policy, or else that there was a judgement. Each breach fails one
+// case, and only what was not judged is skipped, with its reason.
 std::string junit_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
 // Static findings and the alerts that fire on the healthy run, at their lines, for code review.

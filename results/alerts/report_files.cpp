@@ -1,5 +1,6 @@
 // results/alerts/report_files.cpp — A study for machines: JSON, SARIF and JUnit.
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
@@ -30,7 +31,8 @@ Json cell_json(const Rule& rule, const Cell& cell) {
         json["near"].push_back({{"expr", one.left},
                                 {"value", one.value},
                                 {"op", scenarios::enum_name(one.op)},
-                                {"limit", one.limit}});
+                                {"limit", one.limit},
+                                {"distance", one.distance}});
     if (!cell.paged.empty()) json["paged"] = cell.paged;
     if (!cell.suppressed_by.empty()) json["suppressed_by"] = cell.suppressed_by;
     return json;
@@ -177,8 +179,8 @@ std::string sarif_report(const Study& study) {
     return reports::visible(sarif.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-// ── JUnit for CI. Each demand of the policy is a case, and so is each failure without one; what could not
-// be judged is skipped with its reason, never passed.
+// ── JUnit for CI. A case is named by what it asks, so that its result is true: where the policy demands
+// nothing, it asks for a judgement alone, and its output tells what that was.
 
 namespace {
 
@@ -193,7 +195,7 @@ public:
     }
 
     void add(const std::string& group, const std::string& name, const std::string& failure,
-             const std::string& skip = {}) {
+             const std::string& skip = {}, const std::string& output = {}) {
         pugi::xml_node one = node_.append_child("testcase");
         one.append_attribute("classname") = reports::visible_line(group).c_str();
         one.append_attribute("name") = reports::visible_line(name).c_str();
@@ -204,6 +206,8 @@ public:
         } else if (!skip.empty()) {
             one.append_child("skipped").append_attribute("message") = reports::visible(skip).c_str();
             ++counts_[2];
+        } else if (!output.empty()) {
+            one.append_child("system-out").text() = reports::visible(output).c_str();
         }
         write();
     }
@@ -220,18 +224,101 @@ private:
     int counts_[3] = {0, 0, 0};
 };
 
-std::string breach_of(const std::vector<Breach>& found, const std::string& fault, const std::string& alert) {
-    for (const Breach& one : found) {
-        if (one.fault == fault && one.alert == alert) return one.says;
+// Hands out each breach once.
+class BreachLedger {
+public:
+    explicit BreachLedger(const std::vector<Breach>& found) : found_(found), taken_(found.size()) {}
+
+    // The words of all that are about this failure and this alert; -1: about no single alert.
+    std::string take(const std::string& fault, int rule) {
+        std::string words;
+        for (std::size_t i = 0; i < found_.size(); ++i) {
+            if (taken_[i] || found_[i].fault != fault || found_[i].rule != rule) continue;
+            taken_[i] = true;
+            words += (words.empty() ? "" : "\n") + found_[i].says;
+        }
+        return words;
     }
+
+    template <class Use>
+    void each_left(Use use) const {
+        for (std::size_t i = 0; i < found_.size(); ++i) {
+            if (!taken_[i]) use(found_[i]);
+        }
+    }
+
+private:
+    const std::vector<Breach>& found_;
+    std::vector<bool> taken_;
+};
+
+bool demanded(const Policy& policy, const std::string& id) {
+    return std::any_of(policy.musts.begin(), policy.musts.end(),
+                       [&](const Must& must) { return fits_glob(must.fault, id); });
+}
+
+// With its line where a file has several of one name.
+std::string case_name(const Study& study, std::size_t rule) {
+    const Rule& one = study.rules[rule];
+    const auto same = std::count_if(study.rules.begin(), study.rules.end(), [&](const Rule& other) {
+        return other.is_alert && other.file == one.file && other.name == one.name;
+    });
+    return same > 1 ? fmt::format("{} (line {})", one.name, one.line) : one.name;
+}
+
+// Why nothing is known of an alert; empty if it was judged.
+std::string why_unknown(const Study& study, std::size_t rule) {
+    const auto refused = study.healthy_played.why_unjudged.find(rule);
+    if (refused != study.healthy_played.why_unjudged.end()) return refused->second.words;
+    if (rule >= study.healthy.size()) return "not judged";
+    const RuleReads& reads = study.analysis.rules[rule];
+    const Silence silence = silence_of(reads.dead_kind);
+    if (silence == Silence::not_simulated || silence == Silence::your_names) return reads.why_dead;
     return {};
 }
 
-bool demanded(const Policy& policy, const std::string& id) {
-    for (const Must& must : policy.musts) {
-        if (fits_glob(must.fault, id)) return true;
+void add_rule_cases(const Study& study, const Policy& policy, BreachLedger& ledger, Suite& suite) {
+    for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        const Rule& rule = study.rules[i];
+        if (!rule.is_alert) continue;
+        const std::string name = case_name(study, i), unknown = why_unknown(study, i);
+        const RuleReads& reads = study.analysis.rules[i];
+        suite.add(rule.file, name + (policy.forbid_dead ? " can fire" : " is judged"),
+                  ledger.take("", static_cast<int>(i)), unknown,
+                  reads.dead() ? "can never fire: " + reads.why_dead : "");
+        if (!wants_silence(policy, rule)) continue;
+        suite.add(rule.file,
+                  name + (policy.given ? " is silent on a healthy cluster"
+                                       : " raises no false alarm on a healthy cluster"),
+                  ledger.take("healthy", static_cast<int>(i)), unknown);
     }
-    return false;
+}
+
+void add_failure_cases(const Study& study, const Policy& policy, BreachLedger& ledger, Suite& suite) {
+    for (const Row& row : study.rows) {
+        const std::string& id = row.incident.id;
+        std::string output(scenarios::enum_name(outcome_of(row)));
+        if (row.best >= 0) output += " by " + study.rules[static_cast<std::size_t>(row.best)].name;
+        suite.add("failures", id + (demanded(policy, id) ? " is caught as the policy demands" : " is judged"),
+                  ledger.take(id, -1), row.trouble, output);
+    }
+}
+
+// Single cells: those that are not judged though their alert and their failure are, and what the policy
+// forbids.
+void add_cell_cases(const Study& study, const Policy& policy, BreachLedger& ledger, Suite& suite) {
+    for (const Row& row : study.rows) {
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            const Cell& cell = row.cells[i];
+            if (!study.rules[i].is_alert) continue;
+            const std::string name = case_name(study, i) + " under " + row.incident.id;
+            if (cell.verdict == AlertVerdict::unjudged && !study.healthy_played.why_unjudged.contains(i))
+                suite.add(study.rules[i].file, name + " is judged", "", cell.says);
+            if (policy.forbid_sticky && cell.noticed())
+                suite.add(study.rules[i].file, name + " clears after the repair",
+                          ledger.take(row.incident.id, static_cast<int>(i)));
+        }
+    }
 }
 
 }  // namespace
@@ -240,36 +327,16 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
     pugi::xml_document document;
     pugi::xml_node root = document.append_child("testsuites");
     root.append_attribute("name") = "deadrank alerts";
+    BreachLedger ledger(found);
     Suite rules(root, "rules");
-    for (const auto& one : study.invalid) rules.add(one.file, "loads", one.words);
-    for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        const Rule& rule = study.rules[i];
-        if (!rule.is_alert) continue;
-        const RuleReads& reads = study.analysis.rules[i];
-        const auto refused = study.healthy_played.why_unjudged.find(i);
-        rules.add(rule.file, rule.name + " can fire", breach_of(found, "", rule.name),
-                  refused != study.healthy_played.why_unjudged.end() ? refused->second.words
-                  : study.healthy.empty()                            ? "not judged"
-                                                                     : reads.why_dead);
-        if (i < study.healthy.size()) {
-            const bool unjudged = refused != study.healthy_played.why_unjudged.end();
-            rules.add("healthy", rule.name + " is silent on a healthy cluster",
-                      breach_of(found, "healthy", rule.name), unjudged ? refused->second.words : "");
-        }
-    }
+    if (!study.invalid.empty()) ledger.take("", -1);
+    for (const auto& one : study.invalid) rules.add(one.place(), "loads", one.words);
+    add_rule_cases(study, policy, ledger, rules);
     Suite faults(root, "failures");
-    for (const Row& row : study.rows) {
-        const std::string& id = row.incident.id;
-        const RowOutcome outcome = outcome_of(row);
-        const bool required = demanded(policy, id);
-        const std::string skip =
-            !row.trouble.empty() ? row.trouble
-            : !required && outcome != RowOutcome::caught
-                ? fmt::format("{}, and no policy demands it", scenarios::enum_name(outcome))
-                : "";
-        faults.add("failures", id + (required ? " is caught as the policy demands" : " is caught in time"),
-                   breach_of(found, id, ""), skip);
-    }
+    add_failure_cases(study, policy, ledger, faults);
+    Suite cells(root, "cells");
+    add_cell_cases(study, policy, ledger, cells);
+    ledger.each_left([&](const Breach& one) { faults.add("failures", one.fault + " is played", one.says); });
     std::ostringstream text;
     document.save(text, "  ");
     return text.str();

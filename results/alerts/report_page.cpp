@@ -35,6 +35,19 @@ svg{width:100%;height:8.5rem}svg text{font:11px system-ui,sans-serif;fill:var(--
 .usual{stroke:var(--usual);fill:none}.limit{stroke:var(--limit);stroke-dasharray:5 3}
 )";
 
+// "1.95T": at most six characters, since the axis has no room for more.
+std::string axis_number(double value) {
+    constexpr std::pair<double, const char*> units[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"},
+                                                        {1e3, "k"},  {1e-3, "m"}, {1e-6, "µ"}};
+    const double size = std::abs(value);
+    if (size >= 999.5 && size < 9999.5) return fmt::format("{:.0f}", value);
+    if (size == 0 || (size >= 0.01 && size < 999.5)) return fmt::format("{:.{}g}", value, size < 0.1 ? 2 : 3);
+    for (const auto& [unit, name] : units) {
+        if (size >= 0.9995 * unit && size < 999.5 * unit) return fmt::format("{:.3g}{}", value / unit, name);
+    }
+    return fmt::format("{:.0e}", value);
+}
+
 // One curve over the run, beside that of the healthy run.
 class Plot {
 public:
@@ -46,7 +59,7 @@ public:
         };
         now_ = points(row.played);
         usual_ = points(study.healthy_played);
-        limit_ = std::strtod(near.limit.c_str(), nullptr);
+        limit_ = near.distance ? 0 : std::strtod(near.limit.c_str(), nullptr);
         low_ = high_ = limit_;
         for (const auto* each : {&now_, &usual_}) {
             for (const auto& [time, value] : *each) {
@@ -66,12 +79,12 @@ public:
         out += path(usual_, "usual") + path(now_, "now");
         out += fmt::format("<line class=\"limit\" x1=\"44\" x2=\"396\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/>",
                            y(limit_));
-        out += fmt::format("<text x=\"40\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>", y(limit_) + 4,
-                           limit_);
+        out += fmt::format("<text x=\"40\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", y(limit_) + 4,
+                           axis_number(limit_));
         for (const double value : {low_, high_}) {
             if (std::abs(y(value) - y(limit_)) > 14)
-                out += fmt::format("<text x=\"40\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>",
-                                   y(value) + 4, value);
+                out += fmt::format("<text x=\"40\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", y(value) + 4,
+                                   axis_number(value));
         }
         out += fmt::format("<text x=\"{:.1f}\" y=\"128\">{}</text>", from, in_html(row_.incident.id));
         out += fmt::format("<text x=\"396\" y=\"128\" text-anchor=\"end\">{}</text></svg>",
@@ -107,17 +120,20 @@ struct Shown {
     Nearness near;
 };
 
-// The failure that the rule caught first, else the one under which it came nearest.
+// The failure that the rule caught first, else the one that it missed by least. None that does not concern
+// it.
 Shown shown_of(const Study& study, std::size_t rule) {
     Shown best;
     double caught = std::numeric_limits<double>::infinity(), gap = caught;
     for (const Row& row : study.rows) {
         if (rule >= row.cells.size()) continue;
         const Cell& cell = row.cells[rule];
+        if (cell.verdict == AlertVerdict::unconcerned) continue;
         const auto& thresholds = study.analysis.rules[rule].thresholds;
         for (std::size_t k = 0; k < thresholds.size(); ++k) {
-            if (!thresholds[k].is_bound() || !row.played.curves.contains({rule, k})) continue;
-            Nearness near{thresholds[k].left, thresholds[k].op, thresholds[k].limit, 0, k};
+            if (!row.played.curves.contains({rule, k})) continue;
+            Nearness near{thresholds[k].left,       thresholds[k].op, thresholds[k].limit, 0, k,
+                          !thresholds[k].is_bound()};
             for (const Nearness& one : cell.near) {
                 if (one.threshold == k) near = one;
             }
@@ -125,7 +141,7 @@ Shown shown_of(const Study& study, std::size_t rule) {
                 caught = cell.latency_low;
                 best = {&row, near};
             }
-            const double limit = std::strtod(near.limit.c_str(), nullptr);
+            const double limit = near.distance ? 0 : std::strtod(near.limit.c_str(), nullptr);
             const double apart = std::abs(near.value - limit);
             if (std::isinf(caught) && !cell.near.empty() && apart < gap) gap = apart, best = {&row, near};
         }
@@ -158,8 +174,9 @@ std::string rule_entry(const Study& study, std::size_t rule) {
     const Shown shown = shown_of(study, rule);
     if (shown.row == nullptr) return text + "</div></div>\n";
     const Cell& cell = shown.row->cells[rule];
-    text += fmt::format("<br><span class=\"dim\">{}: {}</span></div><div>{}</div></div>\n",
+    text += fmt::format("<br><span class=\"dim\">{}: {}{}</span></div><div>{}</div></div>\n",
                         in_html(shown.row->incident.id), in_html(cell.says),
+                        shown.near.distance ? in_html("; drawn: the distance to " + shown.near.limit) : "",
                         Plot(study, *shown.row, rule, shown.near).svg());
     return text;
 }

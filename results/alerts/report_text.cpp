@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
+#include <tuple>
 
 #include "results/alerts/report.h"
 #include "results/exporters/toml_file.h"
@@ -70,17 +71,18 @@ std::string invalid_files(const Study& study, const Style& style) {
 std::string pages_of(const Study& study, const Style& style, bool all) {
     std::vector<std::string> entries;
     for (const Row& row : study.rows) {
-        if (row.pages < 0) continue;
+        const bool rang =
+            std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& cell) { return cell.noticed(); });
+        if (row.pages < 0 || (row.pages == 0 && !rang)) continue;
         std::set<std::string> receivers;
         std::vector<std::string> suppressed;
         for (std::size_t i = 0; i < row.cells.size(); ++i) {
             const Cell& cell = row.cells[i];
             receivers.insert(cell.paged.begin(), cell.paged.end());
-            if (!cell.suppressed_by.empty())
+            if (!cell.suppressed_by.empty() && cell.paged.empty())
                 suppressed.push_back(
                     fmt::format("{} by {}", study.rules[i].name, fmt::join(cell.suppressed_by, ", ")));
         }
-        if (row.pages == 0 && suppressed.empty()) continue;
         entries.push_back(paragraph(
             fmt::format(
                 "{}: {} {}{}{}{}", row.incident.id, row.pages, row.pages == 1 ? "page" : "pages",
@@ -91,16 +93,22 @@ std::string pages_of(const Study& study, const Style& style, bool all) {
     return entries.empty() ? "" : heading(style, "pages, by Alertmanager") + list_of(entries, all);
 }
 
+bool is_miss(const Study& study, const Row& row, std::size_t rule) {
+    const AlertVerdict verdict = row.cells[rule].verdict;
+    return study.rules[rule].is_alert &&
+           (verdict == AlertVerdict::pending_only || verdict == AlertVerdict::missed);
+}
+
+// The misses of a failure that nothing caught in time: two stand beside its suggestion, the others below.
+constexpr std::size_t misses_beside = 2;
+
 // The alerts that came nearest, then what would have rung.
 std::string missed_entry(const Study& study, const Row& row, const Style& style) {
     std::string text = fmt::format("  {} — {}\n", row.incident.id, scenarios::enum_name(outcome_of(row)));
     std::size_t told = 0;
-    for (std::size_t i = 0; i < row.cells.size() && told < 2; ++i) {
-        const Cell& cell = row.cells[i];
-        const bool close = cell.verdict == AlertVerdict::pending_only ||
-                           (cell.verdict == AlertVerdict::missed && !cell.near.empty());
-        if (!study.rules[i].is_alert || !close) continue;
-        text += paragraph(study.rules[i].name + " " + cell.says, 6);
+    for (std::size_t i = 0; i < row.cells.size() && told < misses_beside; ++i) {
+        if (!is_miss(study, row, i)) continue;
+        text += paragraph(study.rules[i].name + " " + row.cells[i].says, 6);
         ++told;
     }
     if (!row.suggestion) return text;
@@ -121,6 +129,29 @@ std::string missed(const Study& study, const Style& style, bool all) {
             entries.push_back(missed_entry(study, row, style));
     }
     return entries.empty() ? "" : heading(style, "not caught in time") + list_of(entries, all);
+}
+
+// All other misses with how near each came. The first of each alert comes before the second of any, so that
+// a screen shows as many alerts as fit.
+std::string single_misses(const Study& study, const Style& style, bool all) {
+    std::map<std::pair<std::size_t, std::size_t>, std::string> by_turn;  // and rule
+    std::map<std::size_t, std::size_t> turns;
+    for (const Row& row : study.rows) {
+        std::size_t beside = row.trouble.empty() && outcome_of(row) != RowOutcome::caught ? misses_beside : 0;
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            if (!is_miss(study, row, i)) continue;
+            if (beside > 0) {
+                --beside;
+                continue;
+            }
+            by_turn[{turns[i]++, i}] = paragraph(
+                fmt::format("{} under {}: {}", study.rules[i].name, row.incident.id, row.cells[i].says), 2);
+        }
+    }
+    std::vector<std::string> entries;
+    for (const auto& [turn, entry] : by_turn) entries.push_back(entry);
+    return entries.empty() ? ""
+                           : heading(style, "other misses, and how near each came") + list_of(entries, all);
 }
 
 std::string rule_list(const Study& study, AlertVerdict verdict, const std::string& title, const Style& style,
@@ -224,10 +255,13 @@ std::string explained(const Study& study, const Style& style) {
             if (row.cells[i].verdict == AlertVerdict::unconcerned && !is_untouched(study, i)) continue;
             std::string says = fmt::format("{}: {}: {}.", study.rules[i].name,
                                            name_of(row.cells[i].verdict), row.cells[i].says);
-            if (!row.cells[i].paged.empty())
-                says += fmt::format(" Paged: {}.", fmt::join(row.cells[i].paged, ", "));
-            if (!row.cells[i].suppressed_by.empty())
-                says += fmt::format(" Suppressed by {}.", fmt::join(row.cells[i].suppressed_by, ", "));
+            const auto& [paged, by] = std::tie(row.cells[i].paged, row.cells[i].suppressed_by);
+            if (row.pages >= 0 && row.cells[i].noticed())
+                says +=
+                    paged.empty() ? " Paged: nobody." : fmt::format(" Paged: {}.", fmt::join(paged, ", "));
+            if (!by.empty())
+                says += fmt::format(" Suppressed{} by {}.", paged.empty() ? "" : " for a time",
+                                    fmt::join(by, ", "));
             text += paragraph(says, 4);
         }
     }
@@ -302,6 +336,7 @@ std::string text_report(const Study& study, const Policy& policy, const std::vec
     text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style, all);
     text += pages_of(study, style, all);
     text += not_judged(study, style, all) + silent_alerts(study, style, all) + missed(study, style, all);
+    text += single_misses(study, style, all);
     text += untouched(study, style);
     text += findings(study, style, all);
     if (options.explain) text += explained(study, style);

@@ -253,8 +253,9 @@ Approach approach_of(const Judged& what, const exporters::Incident& incident, do
                      moves_away(usual, curve_in(what.usual_far), curve_in(what.far), up, incident.at, over);
         if (std::isnan(value))
             found.measured = false;
-        else if (threshold.is_bound())
-            found.near.push_back({threshold.left, threshold.op, threshold.limit, value, k});
+        else
+            found.near.push_back(
+                {threshold.left, threshold.op, threshold.limit, value, k, !threshold.is_bound()});
     }
     return found;
 }
@@ -296,9 +297,13 @@ std::vector<std::string> read_among(const std::map<std::string, std::vector<expo
 
 bool passes(const Nearness& one) {
     char* end = nullptr;
-    const double limit = std::strtod(one.limit.c_str(), &end);
-    if (*end != '\0') return false;
+    const double limit = one.distance ? 0 : std::strtod(one.limit.c_str(), &end);
+    if (!one.distance && *end != '\0') return false;
     switch (one.op) {
+        case Comparison::equal:
+            return one.value == 0;
+        case Comparison::unequal:
+            return one.value != 0;
         case Comparison::above:
             return one.value > limit;
         case Comparison::at_least:
@@ -310,11 +315,23 @@ bool passes(const Nearness& one) {
     }
 }
 
+// "came no nearer than 3 to 7", "peaked at 2 below its limit, a + b"
+std::string distance_text(const Nearness& one) {
+    if (one.op == Comparison::unequal) return fmt::format("never differed from {}", one.limit);
+    if (one.op == Comparison::equal)
+        return fmt::format("came no nearer than {:.4g} to {}", one.value, one.limit);
+    return fmt::format("came no nearer than {:.4g} to its limit, {}", std::abs(one.value), one.limit);
+}
+
 // "peaked at 0.4, the rule asks for > 1"
 std::string nearness_text(const std::vector<Nearness>& near) {
     std::vector<std::string> parts;
     for (const Nearness& one : near) {
         if (passes(one)) continue;
+        if (one.distance) {
+            parts.push_back(distance_text(one));
+            continue;
+        }
         parts.push_back(fmt::format("{} {:.4g}, and the rule asks for {} {}",
                                     is_upward(one.op) ? "peaked at" : "fell no lower than", one.value,
                                     scenarios::enum_name(one.op), one.limit));

@@ -39,8 +39,9 @@ struct Nearness {
     std::string left;  // as it is written, and the limit
     Comparison op = Comparison::above;
     std::string limit;
-    double value = 0;             // the largest, or the least
+    double value = 0;  // the largest, or the least
     std::size_t threshold = 0;
+    bool distance = false;  // the value is the distance to the limit, which is `==`, `!=` or no number
 };
 
 struct Cell {

@@ -98,7 +98,8 @@ constexpr OutputWord words_of_output[] = {
      "The rule waits for a job, host, disk or label that the site names itself. A name map (--map) says what "
      "yours are called."},
     {printed::rule, "not_simulated",
-     "The rule reads what no exporter of this run emits, or rings because that is missing. The report says whose "
+     "The rule reads what no exporter of this run emits, or rings because that is missing. The report says "
+     "whose "
      "it is."},
     {printed::rule, "invalid", "Prometheus refuses the rule's file."},
     {printed::rule, "unjudged",
@@ -126,6 +127,9 @@ constexpr OutputWord words_of_output[] = {
     {printed::cell, "+",
      "The rule fired, so long after the failure. A question mark behind it: its labels do not lead to the "
      "place. !: later than the objective. ~: it still fires long after the repair."},
+    {printed::cell, "?", "Behind a time: the rule's labels do not lead to the place."},
+    {printed::cell, "!", "Behind a time: the rule fired later than the objective of the failure."},
+    {printed::cell, "~", "Behind a time: the rule still fires long after the repair."},
     {printed::cell, "p+", "Pending only: the condition had to hold that much longer."},
     {printed::cell, "wrong", "The rule fired, and its labels name healthy nodes or GPUs only."},
     {printed::cell, "after", "The rule first fired after the repair."},
@@ -172,7 +176,8 @@ constexpr OutputWord words_of_output[] = {
     {printed::program, "wrong_rank", "The program ended with an error that names another rank. Sign: x"},
     {printed::program, "watchdog", "The program ended with an error after a time-out of minutes. Sign: w"},
     {printed::program, "lost_checkpoint",
-     "The program completed without a checkpoint that its healthy run leaves, or left it unreadable. Sign: L"},
+     "The program completed without a checkpoint that its healthy run leaves, or left it unreadable. Sign: "
+     "L"},
     {printed::program, "hang", "The program never ended. Sign: H"},
     {printed::program, "wrong_result",
      "The program completed with another result than its healthy run and printed no error. Sign: W"},
@@ -184,24 +189,34 @@ constexpr OutputWord words_of_output[] = {
     {printed::reductions, "mean_for_sum", "A sum over the ranks is divided by their number. All ranks."},
     {printed::reductions, "reduction_left_out",
      "Each rank keeps its own value in place of the reduced one. All ranks."},
-    {printed::reductions, "contribution_left_out", "One rank contributes zeros to a sum or a mean. Rank 1 of the group."},
+    {printed::reductions, "contribution_left_out",
+     "One rank contributes zeros to a sum or a mean. Rank 1 of the group."},
     {printed::reductions, "late_contribution",
      "One rank contributes what it had in the previous call at this line. Rank 1 of the group."},
-    {printed::reductions, "wrong_group", "Each half of the group reduces by itself. All ranks, three or more."},
-    {printed::reductions, "broadcast_left_out", "Ranks keep what they had in place of the root's value. All ranks."},
+    {printed::reductions, "wrong_group",
+     "Each half of the group reduces by itself. All ranks, three or more."},
+    {printed::reductions, "broadcast_left_out",
+     "Ranks keep what they had in place of the root's value. All ranks."},
     {printed::shards, "shards_swapped",
-     "The pieces of ranks 0 and 1 change places in a gather, scatter, reduce_scatter or all_to_all. All ranks."},
-    {printed::shards, "shards_off_by_one", "Each rank's piece comes in the place of the one before it. All ranks."},
-    {printed::shards, "sampler_off_by_one", "A DistributedSampler gives each rank the next rank's samples. All ranks."},
+     "The pieces of ranks 0 and 1 change places in a gather, scatter, reduce_scatter or all_to_all. All "
+     "ranks."},
+    {printed::shards, "shards_off_by_one",
+     "Each rank's piece comes in the place of the one before it. All ranks."},
+    {printed::shards, "sampler_off_by_one",
+     "A DistributedSampler gives each rank the next rank's samples. All ranks."},
     {printed::shards, "sampler_swapped", "A DistributedSampler gives ranks 0 and 1 each other's samples."},
-    {printed::shards, "sampler_same", "A DistributedSampler gives all ranks the samples of rank 0. All ranks."},
+    {printed::shards, "sampler_same",
+     "A DistributedSampler gives all ranks the samples of rank 0. All ranks."},
     {printed::shards, "partial_as_replicate",
      "DTensor.from_local takes partial sums for whole values: they are never added. All ranks."},
-    {printed::scalings, "loss_times_ranks", "backward() begins with the loss times the number of ranks. All ranks."},
+    {printed::scalings, "loss_times_ranks",
+     "backward() begins with the loss times the number of ranks. All ranks."},
     {printed::scalings, "gradients_kept",
      "zero_grad() does nothing, so gradients add up over the steps. All ranks."},
-    {printed::scalings, "unscale_left_out", "GradScaler does not divide the gradients by its scale. All ranks."},
-    {printed::scalings, "clipping_left_out", "clip_grad_norm_() leaves the gradients as they are. All ranks."},
+    {printed::scalings, "unscale_left_out",
+     "GradScaler does not divide the gradients by its scale. All ranks."},
+    {printed::scalings, "clipping_left_out",
+     "clip_grad_norm_() leaves the gradients as they are. All ranks."},
     {printed::seeds, "seed_same", "torch.manual_seed() gets rank 0's seed. All ranks."},
     {printed::seeds, "seed_differs", "torch.manual_seed() gets another seed on each rank but rank 0."},
     {printed::seeds, "epoch_left_out",
@@ -283,8 +298,12 @@ constexpr OutputWord words_of_output[] = {
      "The run with the same draws and the fix. No alarm may ring in it, unless [heal.expect] asks for one."},
     {printed::term, "healthy", "A run without a fault."},
     {printed::term, "map",
-     "A file of alerts --map: what a site calls its metrics, labels, jobs and hosts, and which targets it has "
+     "A file of alerts --map: what a site calls its metrics, labels, jobs and hosts, and which targets it "
+     "has "
      "besides."},
+    {printed::term, "name map",
+     "The file of alerts --map: a site's own names of metrics, labels, jobs and hosts, and its further "
+     "targets."},
     {printed::term, "mutant", "A program with one call bent by one mutation (test --mutate)."},
     {printed::term, "mutation", "What test --mutate does to a call of the program under test."},
     {printed::term, "moment",
@@ -292,11 +311,25 @@ constexpr OutputWord words_of_output[] = {
     {printed::term, "plan",
      "A scenario with every draw made. It is what a run plays, and `replay` plays it again."},
     {printed::term, "policy",
-     "A file of alerts --policy: which failures must be caught, how soon and how precisely, and which alerts must "
+     "A file of alerts --policy: which failures must be caught, how soon and how precisely, and which alerts "
+     "must "
      "be silent on a healthy cluster. A breach is exit code 1."},
     {printed::term, "profile",
-     "Which exporters, counters and labels a simulated site has (alerts --profile). `kubernetes` has those of a "
+     "Which exporters, counters and labels a simulated site has (alerts --profile). `kubernetes` has those "
+     "of a "
      "Prometheus Operator."},
+    {printed::term, "dcgm-default", "A profile of alerts: the counters that a stock dcgm-exporter exports."},
+    {printed::term, "dcgm-full",
+     "A profile of alerts: every counter that dcgm-exporter can export, and the exporter of NCCL Inspector."},
+    {printed::term, "dcgm-kubernetes",
+     "A profile of alerts: the counters of dcgm-default, with the pod, namespace and container that use each "
+     "GPU."},
+    {printed::term, "dcgm-1x",
+     "A profile of alerts: the counters of dcgm-exporter 1.x under their old names."},
+    {printed::term, "kubernetes",
+     "A profile of alerts: every target has the labels that a Prometheus Operator adds. Rules that ask for "
+     "these "
+     "labels choose it themselves."},
     {printed::term, "profiles",
      "A rank that prints that it profiles itself. Its slow steps are not counted as those of a straggler."},
     {printed::term, "provokes",

@@ -1,6 +1,7 @@
 // tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
 // with the real program, sample rules get the verdicts that a person would give them.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -282,6 +283,54 @@ TEST_F(DevicePromtool, JudgesSilentRulesByWhereTheSignalGoes) {
                 << fault << ", " << name << ": " << one.says;
         }
     }
+}
+
+// Rates over hours are evaluated with fewer samples, and a value whose curve is drawn once beside the alert
+// itself. What counts samples keeps each.
+TEST_F(DevicePromtool, AnswersRulesOverHoursAndOfAllSeriesWithLittleWork) {
+    const auto conducted = [&](const std::string& expr) {
+        Study study;
+        study.world = site_.world;
+        study.world.cluster = {2, 2};
+        study.rules = {{.name = "One", .expr = expr}};
+        study.analysis = analyse(study.rules, Emitted(study.world, site_.signatures));
+        EXPECT_TRUE(conduct(study, {}, *player_, site_.signatures, {.suggest = false}));
+        return study;
+    };
+    const auto text_of = [&](const std::string& file) {
+        std::ifstream in(scratch() + "/" + file);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    const auto times = [](const std::string& text, const std::string& word) {
+        std::size_t count = 0;
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+        return count;
+    };
+    const Study rate = conducted("sum by (instance) (rate(node_cpu_seconds_total{mode=\"user\"}[6h])) < 0.1");
+    EXPECT_EQ(times(text_of("healthy.day.rules.json"), "rate("), 2u) << "by the alert, and for its curve";
+    const auto& curve = rate.healthy_played.curves.at({0, 0});
+    EXPECT_EQ(curve.size(), 46u) << "45 minutes, a minute apart";
+    EXPECT_GT(curve.front().second, 0.1);
+    const Study all = conducted("count({__name__=~\".+\"}) < 10");
+    EXPECT_EQ(times(text_of("healthy.states.rules.json"), "count("), 2u);
+    EXPECT_GT(all.healthy_played.curves.at({0, 0}).front().second, 1000);
+}
+
+TEST(PromtoolRuns, HaveFewerSamplesOfHoursWhereAValueStaysTheSame) {
+    const Site site("dcgm-default", {2, 2});
+    const auto samples = [&](const std::string& expr) {
+        const std::vector<Rule> rules = {{.name = "One", .expr = expr}};
+        const StaticAnalysis analysis = analyse(rules, Emitted(site.world, site.signatures));
+        const auto parts = parts_of({true}, rules, analysis, site.world.window, 600);
+        const auto series = series_of(parts.at(0), site.world, exporters::healthy_run(), rules, analysis);
+        const auto& values = series.at(0).values;
+        return std::count_if(values.begin(), values.end(), [](double one) { return !std::isnan(one); });
+    };
+    const std::string cpu = "node_cpu_seconds_total{mode=\"user\",cpu=\"0\",instance=\"gpu-node-000:9100\"}";
+    EXPECT_LT(samples("rate(" + cpu + "[6h]) < 0.1"), 800);
+    EXPECT_GT(samples("count_over_time(" + cpu + "[6h]) < 0.1"), 1400);
+    EXPECT_GT(samples("rate(" + cpu + "[1m] offset 6h) < 0.1"), 1400);
+    EXPECT_GT(samples("max_over_time(rate(" + cpu + "[1m])[6h:1m]) < 0.1"), 1400);
 }
 
 TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {

@@ -1,6 +1,8 @@
 // tests/results/alerts_verdict_test.cpp — Goal: every word of the verdict vocabulary is said when it is true,
 // from intervals alone; a latency is a range; an alert that the healthy run has too says nothing about the
 // failure.
+#include <pugixml.hpp>
+
 #include "results/alerts/report.h"
 #include "results/alerts/report_text.h"
 #include "tests/results/alerts_site.h"
@@ -210,6 +212,12 @@ TEST_F(AlertVerdicts, MissedIsByHowMuch) {
     const Cell low = silent(Comparison::below, 10, 52, 20);
     EXPECT_EQ(low.verdict, AlertVerdict::missed);
     EXPECT_NE(low.says.find("fell no lower than 20"), std::string::npos) << low.says;
+    // Of `==` the distance is measured.
+    reads_.thresholds = {{"DCGM_FI_DEV_GPU_TEMP", Comparison::equal, "7", true}};
+    usual_curves_[{0, 0}] = {{600, 45}, {1200, 45}};
+    curves_[{0, 0}] = {{600, 45}, {1200, 29}};
+    EXPECT_NE(judged("thermal_throttle", {}).says.find("came no nearer than 29 to 7"), std::string::npos)
+        << judged("thermal_throttle", {}).says;
     // What the repair does is not the failure's.
     curves_[{0, 0}] = {{600, 52}, {1900, 5}};
     EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed) << "nothing was measured";
@@ -320,6 +328,161 @@ TEST_F(AlertVerdicts, WhatIsNotSimulatedIsNoBackground) {
     EXPECT_EQ(alone.verdict, AlertVerdict::not_simulated);
     EXPECT_EQ(alone.says, "rings because nothing in this run is called up{job=\"jobset\"}");
     EXPECT_EQ(judged("thermal_throttle", {}, {}).verdict, AlertVerdict::missed) << "where it does not ring";
+}
+
+// A study with one of each: two alerts of one name of which one is noisy, alerts that cannot fire or are not
+// simulated, failures that are caught, missed, late and not judged, a cell that is not judged, and one that
+// does not clear.
+class AlertReports : public ::testing::Test {
+protected:
+    AlertReports() {
+        const auto rule = [&](const std::string& name, int line) {
+            study_.rules.push_back({.name = name, .expr = "up == 0", .file = "mine.yml", .line = line});
+            study_.analysis.rules.emplace_back();
+            study_.healthy.emplace_back();
+        };
+        rule("Same", 3);
+        rule("Same", 6);
+        rule("Misspelt", 9);
+        rule("Foreign", 12);
+        rule("Good", 15);
+        study_.healthy[1] = {AlertVerdict::false_alarm, "fires on a healthy cluster, 3 times", 3};
+        study_.analysis.rules[2].dead_kind = DeadKind::misspelled;
+        study_.analysis.rules[2].why_dead = "no such metric";
+        study_.analysis.rules[3].dead_kind = DeadKind::not_simulated;
+        study_.analysis.rules[3].why_dead = "another exporter has it";
+        for (const char* id : {"caught_one", "missed_one", "late_one", "open_one"}) {
+            Row row;
+            row.incident.id = id;
+            row.incident.within = 300;
+            row.cells.resize(study_.rules.size());
+            study_.rows.push_back(row);
+        }
+        study_.rows[0].cells[4] = {.verdict = AlertVerdict::sticky, .latency_low = 60, .says = "still fires"};
+        study_.rows[0].best = 4;
+        study_.rows[1].cells[4] = {.verdict = AlertVerdict::missed, .says = "peaked at 4"};
+        study_.rows[1].cells[0] = {.verdict = AlertVerdict::unjudged, .says = "many-to-many matching"};
+        study_.rows[2].cells[4] = {.verdict = AlertVerdict::late, .latency_low = 900, .says = "fired late"};
+        study_.rows[2].best = 4;
+        study_.rows[3].cells.clear();
+        study_.rows[3].trouble = "there was no time left for it";
+    }
+
+    struct Case {
+        std::string name, failure, skip, output;
+    };
+    std::vector<Case> cases(const Policy& policy) const {
+        pugi::xml_document document;
+        EXPECT_TRUE(document.load_string(junit_report(study_, policy, breaches(study_, policy)).c_str()));
+        std::vector<Case> all;
+        for (const auto& one : document.select_nodes("//testcase")) {
+            const pugi::xml_node node = one.node();
+            all.push_back({node.attribute("name").value(), node.child("failure").attribute("message").value(),
+                           node.child("skipped").attribute("message").value(),
+                           node.child("system-out").text().get()});
+        }
+        return all;
+    }
+
+    Study study_;
+    const Policy strict_{.file = "p.toml",
+                         .musts = {{.fault = "missed_*"}, {.fault = "late_one"}, {.fault = "never_played"}},
+                         .forbid_dead = true,
+                         .forbid_sticky = true,
+                         .given = true};
+};
+
+TEST_F(AlertReports, AgreeOnConsoleAndInJunit) {
+    for (const Policy& policy : {Policy{}, strict_}) {
+        const auto found = breaches(study_, policy);
+        std::string console = text_report(study_, policy, found, {}, {.explain = true, .all = true});
+        for (char& c : console) c = c == '\n' ? ' ' : c;
+        while (console.find("  ") != std::string::npos) console.erase(console.find("  "), 1);
+        std::size_t failures = 0;
+        std::set<std::string> names;
+        for (const Case& one : cases(policy)) {
+            EXPECT_TRUE(names.insert(one.name).second) << "two cases of one name: " << one.name;
+            failures += !one.failure.empty();
+            for (const std::string& words : {one.failure, one.skip})
+                EXPECT_NE(console.find(words), std::string::npos) << one.name << ": " << words << "\n"
+                                                                  << console;
+        }
+        EXPECT_EQ(failures, found.size()) << "each breach fails one case, and nothing else does";
+        EXPECT_NE(console.find(found.size() == 1 ? "1 breach" : std::to_string(found.size()) + " breaches"),
+                  std::string::npos)
+            << console;
+    }
+    EXPECT_EQ(breaches(study_, strict_).size(), 6u) << "dead, noisy, sticky, missed, late, not played";
+}
+
+TEST_F(AlertReports, FailOfTwoAlertsOfOneNameTheNoisyOne) {
+    for (const Case& one : cases({})) {
+        if (!one.name.starts_with("Same (")) continue;
+        EXPECT_EQ(!one.failure.empty(), one.name.starts_with("Same (line 6) raises")) << one.name;
+    }
+}
+
+// Judged is never skipped, and what is not judged never passes.
+TEST_F(AlertReports, SkipWhatWasNotJudgedAlone) {
+    std::map<std::string, Case> named;
+    for (const Case& one : cases({})) named[one.name] = one;
+    for (const auto& [name, words] : {std::pair{"missed_one is judged", "missed"},
+                                      {"late_one is judged", "caught late by Good"},
+                                      {"caught_one is judged", "caught by Good"},
+                                      {"Misspelt is judged", "can never fire: no such metric"}}) {
+        ASSERT_TRUE(named.contains(name)) << name;
+        EXPECT_EQ(named[name].skip, "") << name;
+        EXPECT_EQ(named[name].output, words);
+    }
+    for (const auto& [name, words] :
+         {std::pair{"open_one is judged", "there was no time left for it"},
+          {"Foreign is judged", "another exporter has it"},
+          {"Foreign raises no false alarm on a healthy cluster", "another exporter has it"},
+          {"Same (line 3) under missed_one is judged", "many-to-many matching"}}) {
+        ASSERT_TRUE(named.contains(name)) << name;
+        EXPECT_EQ(named[name].skip, words) << name;
+    }
+}
+
+// A failure that one alert caught still shows by how much the others missed it, and the list fits a screen.
+TEST_F(AlertReports, ShowOfEachMissHowNearItCame) {
+    for (const std::size_t rule : {0, 1, 2})
+        study_.rows[0].cells[rule] = {
+            .verdict = AlertVerdict::missed,
+            .says = "peaked at 93, and the rule asks for > 11" + std::to_string(rule)};
+    const std::string text = text_report(study_, {}, {}, {}, {});
+    for (const char* limit : {"> 110", "> 111", "> 112"})
+        EXPECT_NE(text.find(std::string("under caught_one: peaked at 93, and the rule asks for ") + limit),
+                  std::string::npos)
+            << text;
+    for (int i = 0; i < 40; ++i) study_.rows.push_back(study_.rows[0]);
+    const std::string many = text_report(study_, {}, {}, {}, {});
+    EXPECT_NE(many.find("… and 115 more (--all shows them)"), std::string::npos) << many;
+}
+
+// The curve of an alert for `==` is its distance; an axis has room for six characters; a failure that does
+// not concern an alert is not drawn beside it.
+TEST_F(AlertReports, DrawTheCurveOfWhatWasCaughtOrMissedAlone) {
+    const Threshold equal{"up", Comparison::equal, "0", true, "", "up == 0"},
+        high{"DCGM_FI_DEV_FB_USED", Comparison::above, "1.95e12", true, "", ""};
+    study_.analysis.rules[4].thresholds = {equal};
+    study_.rows[0].played.curves[{4, 0}] = {{0, 1}, {1000, 0}, {2000, 1}};
+    study_.rows[1].cells[0] = {.verdict = AlertVerdict::missed,
+                               .says = "peaked at 3",
+                               .near = {{"b", Comparison::above, "1.95e12", 1.2e12, 0}}};
+    study_.analysis.rules[0].thresholds = {high};
+    study_.rows[1].played.curves[{0, 0}] = {{0, 1e12}, {1000, 1.2e12}};
+    study_.analysis.rules[1].thresholds = {high};
+    study_.rows[2].cells[1] = {.verdict = AlertVerdict::unconcerned,
+                               .says = "moves away",
+                               .near = {{"b", Comparison::above, "1.95e12", 4, 0}}};
+    study_.rows[2].played.curves[{1, 0}] = {{0, 1}, {1000, 4}};
+    const std::string page = page_report(study_, {}, {});
+    EXPECT_NE(page.find("up under caught_one"), std::string::npos) << page;
+    EXPECT_NE(page.find("drawn: the distance to 0"), std::string::npos) << page;
+    EXPECT_NE(page.find(">1.95T</text>"), std::string::npos) << page;
+    EXPECT_EQ(page.find("moves away"), std::string::npos) << page;
+    EXPECT_EQ(page.find("under late_one"), std::string::npos) << page;
 }
 
 // A page is kept and shown to others: it tells at its head what it lacks.

@@ -214,9 +214,9 @@ private:
             if (!session_.take(config)) return;
         }
         if (tool_) {
-            const auto began = std::chrono::steady_clock::now();
+            began_ = std::chrono::steady_clock::now();
             for (std::size_t i = 0; i < parts_.size(); ++i) {
-                if (!judge_part(incidents, i, began)) return;
+                if (!judge_part(incidents, i)) return;
             }
         } else if (!write_unjudged(incidents)) {
             return;
@@ -228,8 +228,7 @@ private:
         report(tool_.has_value());
     }
 
-    bool judge_part(const std::vector<results::exporters::Incident>& incidents, std::size_t number,
-                    std::chrono::steady_clock::time_point began) {
+    bool judge_part(const std::vector<results::exporters::Incident>& incidents, std::size_t number) {
         alerts::Study& part = parts_[number];
         alerts::PromtoolPlayer player(*tool_, {directory_of(number)});
         Progress progress;
@@ -238,7 +237,7 @@ private:
             .suggest = !arguments_.no_suggestions && parts_.size() == 1,
             .stop = &stop_on_interrupt(),
             .limit = limit(),
-            .began = began,
+            .began = began_,
             .progress = [&](std::size_t so_far, std::size_t all, const std::string& last) {
                 progress.show(fmt::format("{} of {} failures · {}", so_far, all, last));
             }};
@@ -283,7 +282,12 @@ private:
 
     bool query_pager() {
         if (arguments_.alertmanager.empty() || study_.rows.empty()) return true;
-        auto asked = serve::query_pager(study_, arguments_.pager, arguments_.alertmanager);
+        const alerts::StudyOptions options{.stop = &stop_on_interrupt(), .limit = limit(), .began = began_};
+        Progress progress;
+        progress.show("Alertmanager");
+        auto asked = serve::query_pager(study_, arguments_.pager, arguments_.alertmanager,
+                                        [&] { return options.over(); });
+        progress.clear();
         if (!asked) session_.complain(asked.error());
         return asked.has_value();
     }
@@ -341,6 +345,7 @@ private:
     std::optional<external::Promtool> tool_;
     std::optional<serve::LiveServer> live_;
     std::vector<std::string> rules_;  // files and directories
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     bool disagrees_ = false;
 };
 

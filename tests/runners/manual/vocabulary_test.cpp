@@ -64,7 +64,11 @@ std::set<std::string> printed_words() {
     for (int i = 0; i <= static_cast<int>(alerts::AlertVerdict::unjudged); ++i) {
         // "+2:30!" is a sign, a time and a sign: the signs before the time are the word.
         std::string code = alerts::cell_code({.verdict = static_cast<alerts::AlertVerdict>(i)});
-        if (code.find('+') != code.npos) code.resize(code.find('+') + 1);
+        if (code.find('+') != code.npos) {
+            if (std::isdigit(static_cast<unsigned char>(code.back())) == 0)
+                words.insert(code.substr(code.size() - 1));
+            code.resize(code.find('+') + 1);
+        }
         words.insert(code);
     }
     return words;
@@ -117,9 +121,35 @@ TEST_F(Vocabulary, ExplainsFaultsFailuresPropertiesAndTerms) {
     ASSERT_TRUE(failures) << failures.error().text();
     for (const std::string& id : failures->ids()) expect_explained(id);
     for (const find::Property& property : find::all_properties()) expect_explained(property.name);
-    for (const char* word :
-         {"blind", "control", "evidence", "finding", "healed", "plan", "profiles", "provokes", "sure", "next",
-          "n/j", "backg", "seed", "token", "trace", "truth", "wrong place", "map", "policy", "profile"})
+    for (const char* word : {"blind",
+                             "control",
+                             "evidence",
+                             "finding",
+                             "healed",
+                             "plan",
+                             "profiles",
+                             "provokes",
+                             "sure",
+                             "next",
+                             "n/j",
+                             "backg",
+                             "seed",
+                             "token",
+                             "trace",
+                             "truth",
+                             "wrong place",
+                             "map",
+                             "policy",
+                             "profile",
+                             "name map",
+                             "~",
+                             "?",
+                             "!",
+                             "dcgm-default",
+                             "dcgm-full",
+                             "dcgm-kubernetes",
+                             "dcgm-1x",
+                             "kubernetes"})
         expect_explained(word);
 }
 
