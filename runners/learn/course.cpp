@@ -64,6 +64,11 @@ Challenge make_number_challenge(std::string asks, std::vector<std::int32_t> numb
     return challenge;
 }
 
+bool asks_since_when(std::string_view question) {
+    const std::string words = results::lowered(question);
+    return words.find("since when") != std::string::npos || words.find("which step") != std::string::npos;
+}
+
 }  // namespace
 
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
@@ -82,8 +87,7 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
             make_number_challenge(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?",
                                   culprit.nodes, scenarios::cluster_number(plan, "nodes", 1) - 1));
     }
-    const bool dated = results::lowered(scenario.teach.question).find("since when") != std::string::npos;
-    if ((expect.asks_for(BlameField::step) || dated) && culprit.step) {
+    if ((expect.asks_for(BlameField::step) || asks_since_when(scenario.teach.question)) && culprit.step) {
         challenges.push_back(make_number_challenge("Since which step? Steps count from 0.",
                                                    {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }
