@@ -111,17 +111,17 @@ bool is_near(Time one, Time other) {
     return 20 * std::chrono::abs(one - other) <= std::max(one, other);  // 5 %
 }
 
-// What a reader sees of one rank.
+// What a reader sees of one rank: in words, and as a picture.
 struct Sight {
     std::vector<Rank> ranks;
     std::string step, state;
     Time pace = never;
     std::vector<std::string_view> cells;
 
-    bool looks_like(const Sight& other) const {
-        return step == other.step && state == other.state && is_near(pace, other.pace) &&
-               look_alike(cells, other.cells);
+    bool says_the_same(const Sight& other) const {
+        return step == other.step && state == other.state && is_near(pace, other.pace);
     }
+    bool looks_like(const Sight& other) const { return look_alike(cells, other.cells); }
 };
 
 // How the time of a run is drawn: its busy part, then the silence, if it ended in one.
@@ -137,9 +137,6 @@ Stretch span_of(const Evidence& evidence) {
     return span;
 }
 
-// One row for all ranks that a reader could not tell apart: times that differ by less than the picture shows
-// and sizes of work within 5 % are the same. Ranks 0-7 that end their last all_reduce at 1.3340 s and 1.3341 s
-// are one row; a rank that computes for 160 ms where the others need 100 ms has its own.
 std::vector<Sight> sights_of(const Evidence& evidence) {
     const Timeline timeline = timeline_of(evidence);
     const Stretch span = span_of(evidence);
@@ -154,15 +151,28 @@ std::vector<Sight> sights_of(const Evidence& evidence) {
             sight.cells.push_back(
                 letter_at(timeline, slices, span.last * i / count, span.last * (i + 1) / count));
         if (span.hangs()) sight.cells.push_back(letter_at(timeline, slices, span.last, span.until));
-        const auto same = std::find_if(sights.begin(), sights.end(),
-                                       [&](const Sight& one) { return one.looks_like(sight); });
-        if (same == sights.end())
-            sights.push_back(std::move(sight));
+        sights.push_back(std::move(sight));
+    }
+    return sights;
+}
+
+// One row for all ranks that a reader of this table could not tell apart: the picture does not part ranks by
+// what it does not draw, nor the table by what it does not say. Ranks 0-7 that end their last all_reduce
+// at 1.3340 s and 1.3341 s are one row of both; a rank that computes for 160 ms where the others need 100 ms
+// has its own.
+template <class Alike>
+std::vector<Sight> rows_of(std::vector<Sight> sights, Alike alike) {
+    std::vector<Sight> rows;
+    for (Sight& sight : sights) {
+        const auto same =
+            std::find_if(rows.begin(), rows.end(), [&](const Sight& one) { return alike(one, sight); });
+        if (same == rows.end())
+            rows.push_back(std::move(sight));
         else
             same->ranks.insert(same->ranks.end(), sight.ranks.begin(), sight.ranks.end());
     }
-    for (Sight& sight : sights) std::sort(sight.ranks.begin(), sight.ranks.end());
-    return sights;
+    for (Sight& row : rows) std::sort(row.ranks.begin(), row.ranks.end());
+    return rows;
 }
 
 template <class Line>
@@ -188,7 +198,9 @@ Clue picture_clue(const Evidence& evidence) {
                     duration_text(span.last),
                     span.hangs() ? fmt::format("{} of silence", duration_text(span.until - span.last)) : "its end"),
         {}};
-    add_rows(clue, sights_of(evidence), [&](const Sight& sight) {
+    const auto rows =
+        rows_of(sights_of(evidence), [](const Sight& a, const Sight& b) { return a.looks_like(b); });
+    add_rows(clue, rows, [&](const Sight& sight) {
         std::string line;
         for (std::size_t i = 0; i < picture_columns; ++i) line += sight.cells[i];
         if (!span.hangs()) return line;
@@ -201,7 +213,8 @@ Clue picture_clue(const Evidence& evidence) {
 
 Clue rank_clue(const Evidence& evidence) {
     Clue clue{"what each rank did last", {}};
-    const std::vector<Sight> sights = sights_of(evidence);
+    const std::vector<Sight> sights =
+        rows_of(sights_of(evidence), [](const Sight& a, const Sight& b) { return a.says_the_same(b); });
     const bool paced = std::any_of(sights.begin(), sights.end(),
                                    [](const Sight& sight) { return sight.pace != never; });
     add_rows(clue, sights, [&](const Sight& sight) {

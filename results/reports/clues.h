@@ -18,8 +18,8 @@ struct Clue {
 // `good`: the same job when it was healthy, if there is one.
 std::vector<Clue> clues(const Evidence& evidence, const Evidence* good);
 
-// Its parts; empty if there is nothing to see. In the first two, ranks that a reader could not tell apart share a
-// row.
+// Its parts; empty if there is nothing to see. In the first two, ranks that a reader of that part could not
+// tell apart share a row.
 Clue picture_clue(const Evidence& evidence);                           // ranks by time, in letters
 Clue rank_clue(const Evidence& evidence);                              // last step, last call, end
 Clue log_clue(const Evidence& evidence, std::size_t lines_most = 24);  // what was printed

@@ -1,10 +1,12 @@
 // results/reports/event_text.cpp — Events as one line each, and the log lines worth showing.
 #include <algorithm>
+#include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <type_traits>
 #include <utility>
 
+#include "results/analysis/program_lines.h"
 #include "results/record/words.h"
 #include "results/reports/clues.h"
 #include "results/reports/style.h"
@@ -195,43 +197,63 @@ private:
     const ErrorTimes& errors_;
 };
 
-// The place of the first of alike lines: of one source and text, within a second of it.
-class FirstLines {
+// Where alike lines become one: those of one source and text, within a second of the first. No line moves
+// before one that may have caused it: what its own ranks printed, or the launcher. So "Sending process 1000",
+// "rank 0 killed", "Sending process 1001", "rank 1 killed" remain four lines.
+class AlikeLines {
 public:
     using Key = std::pair<LogSource, std::string>;
 
-    std::optional<std::size_t> find(const Key& key, Time at) const {
-        const auto known = firsts_.find(key);
-        if (known == firsts_.end() || at - known->second.at >= together) return std::nullopt;
-        return known->second.place;
+    // The place of the line that `line` joins; `next`, where a line of its own would stand, if it joins none.
+    std::size_t place_of(Key key, const LogLine& line, std::size_t next) {
+        const std::size_t least = earliest_place(line, next);
+        std::deque<First>& firsts = firsts_[std::move(key)];
+        while (!firsts.empty() && line.at - firsts.front().at >= together) firsts.pop_front();
+        const auto found =
+            std::find_if(firsts.begin(), firsts.end(), [&](const First& one) { return one.place >= least; });
+        const std::size_t place = found == firsts.end() ? next : found->place;
+        if (found == firsts.end()) firsts.push_back({line.at, next});
+        for (const Rank rank : line.ranks) last_of_[rank] = place;
+        if (line.ranks.empty()) behind_job_ = place + 1;
+        return place;
     }
-    void begin(Key key, Time at, std::size_t place) { firsts_[std::move(key)] = {at, place}; }
 
 private:
     struct First {
         Time at;
         std::size_t place;
     };
-    std::map<Key, First> firsts_;
+
+    // A rank's line may join its own last one. A line of the launcher may follow from all others.
+    std::size_t earliest_place(const LogLine& line, std::size_t next) const {
+        if (line.ranks.empty()) return next == 0 ? 0 : next - 1;
+        std::size_t least = behind_job_;
+        for (const Rank rank : line.ranks) {
+            if (const auto last = last_of_.find(rank); last != last_of_.end())
+                least = std::max(least, last->second);
+        }
+        return least;
+    }
+
+    std::map<Key, std::deque<First>> firsts_;
+    std::map<Rank, std::size_t> last_of_;
+    std::size_t behind_job_ = 0;
 };
 
 std::vector<LogLine> folded_lines(const Evidence& evidence) {
     const ErrorTimes errors = error_times(evidence);
     const Printed printed(evidence, errors);
     std::vector<LogLine> lines;
-    FirstLines firsts;
+    AlikeLines alike;
     for (const Event& event : evidence.events()) {
         LogLine line;
         if (!printed.describe(event, line)) continue;
-        FirstLines::Key key{line.source, line.text};
-        const auto first = event.rank == no_rank ? std::nullopt : firsts.find(key, line.at);
-        if (first) {
-            lines[*first].ranks.push_back(event.rank);
-            continue;
-        }
-        firsts.begin(std::move(key), line.at, lines.size());
         if (event.rank != no_rank) line.ranks.push_back(event.rank);
-        lines.push_back(std::move(line));
+        const std::size_t place = alike.place_of({line.source, line.text}, line, lines.size());
+        if (place == lines.size() || event.rank == no_rank)
+            lines.push_back(std::move(line));
+        else
+            lines[place].ranks.push_back(event.rank);
     }
     return lines;
 }
@@ -297,9 +319,9 @@ void fold_packages(std::vector<LogLine>& lines) {
     for (LogLine& line : lines) {
         const std::string_view text = behind_prefix(line.text);
         std::size_t& count = left_out[{line.source, line.ranks}];
-        const bool is_frame = text.starts_with("  File \"");
+        const auto frame = text.starts_with("  ") ? analysis::read_frame(text.substr(2)) : std::nullopt;
         const bool in_package =
-            is_frame ? text.find("-packages/") != text.npos : count > 0 && text.starts_with("    ");
+            frame ? !analysis::is_program_file(frame->file) : count > 0 && text.starts_with("    ");
         if (in_package) {
             ++count;
             continue;
@@ -323,18 +345,18 @@ struct RepeatedLine {
 
 std::vector<RepeatedLine> fold_alike(std::vector<LogLine> lines) {
     std::vector<RepeatedLine> folded;
-    FirstLines firsts;
+    AlikeLines alike;
     for (LogLine& line : lines) {
-        FirstLines::Key key{line.source, without_own_number(line)};
-        if (const auto place = firsts.find(key, line.at)) {
-            RepeatedLine& first = folded[*place];
-            first.line.ranks.insert(first.line.ranks.end(), line.ranks.begin(), line.ranks.end());
-            std::sort(first.line.ranks.begin(), first.line.ranks.end());
-            ++first.count;
+        const std::size_t place =
+            alike.place_of({line.source, without_own_number(line)}, line, folded.size());
+        if (place == folded.size()) {
+            folded.push_back({std::move(line), 1});
             continue;
         }
-        firsts.begin(std::move(key), line.at, folded.size());
-        folded.push_back({std::move(line), 1});
+        RepeatedLine& first = folded[place];
+        first.line.ranks.insert(first.line.ranks.end(), line.ranks.begin(), line.ranks.end());
+        std::sort(first.line.ranks.begin(), first.line.ranks.end());
+        ++first.count;
     }
     return folded;
 }

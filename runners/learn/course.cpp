@@ -64,11 +64,15 @@ Challenge make_number_challenge(std::string asks, std::vector<std::int32_t> numb
     return challenge;
 }
 
+bool asks_since_when(std::string_view question) {
+    const std::string words = results::lowered(question);
+    return words.find("since when") != std::string::npos || words.find("which step") != std::string::npos;
+}
+
 }  // namespace
 
 bool asks_for_step(const scenarios::Scenario& scenario) {
-    return scenario.expect.asks_for(BlameField::step) ||
-           results::lowered(scenario.teach.question).find("since when") != std::string::npos;
+    return scenario.expect.asks_for(BlameField::step) || asks_since_when(scenario.teach.question);
 }
 
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,

@@ -36,8 +36,9 @@ private:
 
 // A lesson's checkable questions: which rank it was, since which step, and why it happened.
 // Asks for ranks or nodes and for the step if the scenario's alarm must name them, for the step also if its
-// question is "since when?", and always for the root
-// cause. Wrong causes are drawn, by scenario and seed, from those with the same symptom, then from the same stage.
+// question is "since when?" or "since which step?", and always for the root
+// cause. Wrong causes are drawn, by scenario and seed, from those with the same symptom, then from the same
+// stage.
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 

@@ -255,16 +255,6 @@ std::string lesson_page(const Lesson& lesson) {
     for (const std::string& hint : lesson.hints)
         body +=
             fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, page_paragraph(hint));
-    body += "<details class=\"answer\"><summary>What it was, and the fix</summary>\n" +
-            around("h2", html_text(lesson.title)) + solutions(lesson) + answer_paragraphs(lesson) +
-            "<h2>The fix</h2>\n" + fix_html(lesson);
-    if (!lesson.sides.empty()) {
-        body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
-        body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});
-    }
-    body += fmt::format("<p><a href=\"{}.replay.html\">The whole report of this run</a>: with the bug, without it and "
-                        "healed</p>\n", name) +
-            source_html(lesson) + "</details>\n";
     return frame(lesson.number, body, "lesson");
 }
 
@@ -276,7 +266,17 @@ std::string question_sheet(const Lesson& lesson) {
 }
 
 std::string answer_sheet(const Lesson& lesson) {
-    return frame(lesson.number + ", answers", answers_html(lesson, "h1"), "sheet");
+    std::string body = answers_html(lesson, "h1");
+    if (!lesson.sides.empty()) {
+        body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
+        body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});
+    }
+    body += fmt::format(
+        "<p class=\"screen\"><a href=\"{0}.replay.html\">The whole report of this run</a>: with the bug, "
+        "without it and healed. <a href=\"../{1}/{0}.html\">The lesson</a> · <a href=\"index.html\">All "
+        "lessons</a></p>\n",
+        html_text(lesson.number), students_folder);
+    return frame(lesson.number + ", answers", body, "sheet");
 }
 
 std::string quiz_page(const std::vector<Lesson>& lessons, std::uint64_t seed) {
@@ -330,15 +330,14 @@ std::string index_page(const std::vector<Lesson>& lessons) {
             html_text(lesson.skill->id));
     }
     body += fmt::format(
-        "<p><label>Search <input id=\"search\" type=\"search\"></label> <label>Class <select "
+        "<p><label>Search <input id=\"search\" type=\"search\"></label> <label>Skill <select "
         "id=\"skill\"><option "
         "value=\"\">all</option>{2}</select></label> <label>Difficulty <select id=\"difficulty\"><option "
         "value=\"\">all</option><option>easy</option><option>medium</option><option>hard</option></select></"
         "label> "
         "<label><input id=\"open\" type=\"checkbox\"> not solved yet</label></p>\n<p class=\"where\">{0}, "
         "{1} minutes, "
-        "<span id=\"progress\"></span>. For teachers: <a href=\"teacher.html\">what each of them "
-        "is</a></p>\n",
+        "<span id=\"progress\"></span></p>\n",
         results::counted(lessons.size(), "lesson"), minutes_of(lessons), kinds);
     body += around("table id=\"lessons\"", rows);
     // What was solved stays in the browser. A heading stays as long as one of its rows does.
@@ -384,10 +383,11 @@ std::string teacher_page(const std::vector<Lesson>& lessons) {
             answers += (answers.empty() ? "" : "; ") +
                        (challenge.choices.empty() ? challenge.asks + " " + challenge.solution()
                                                   : std::string(1, static_cast<char>('a' + challenge.choice)));
-        rows += fmt::format("<tr><td><a href=\"{0}.html\">{0}</a><br><a href=\"{0}.answers.html\">answers</a></td>"
-                            "<td>{1}</td><td>{2}. {3}</td><td>{4}</td></tr>\n",
-                            html_text(lesson.number), html_text(lesson.scenario), html_text(lesson.title),
-                            html_text(lesson.cause), html_text(answers));
+        rows += fmt::format(
+            "<tr><td><a href=\"../{5}/{0}.html\">{0}</a><br><a href=\"{0}.answers.html\">answers</a></td>"
+            "<td>{1}</td><td>{2}. {3}</td><td>{4}</td></tr>\n",
+            html_text(lesson.number), html_text(lesson.scenario), html_text(lesson.title),
+            html_text(lesson.cause), html_text(answers), students_folder);
     }
     return frame("For teachers", "<h1>For teachers: what each lesson is</h1>\n" + around("table", rows), "lesson");
 }

@@ -20,9 +20,13 @@ std::string answer_text(const Lesson& lesson, const Style& style);  // the answe
 std::string primer_text(const Style& style);
 std::string paragraph(std::string_view text, const Style& style, std::size_t indent = 2);
 
-// ── A lesson as a page with hints and answers behind a click, and as two sheets to print: one with the
-// questions, one with the answers. Nothing is cut; a sheet may take two pages. Files are named by the lesson's
-// number: case-1f3a9c.html, .sheet.html, .answers.html, .run.html, .replay.html.
+// ── Lessons as pages in two folders. That of the students holds no answer and leads to none, so it may be
+// copied or served alone: a page for each lesson with hints behind a click, its timeline, and a sheet of
+// questions to print. That of the teacher has the answers, and leads to the pages of the students beside it.
+// Nothing is cut; a sheet may take two pages. Files are named by the lesson's number: case-1f3a9c.html,
+// .sheet.html, .run.html; .answers.html, .replay.html.
+
+inline constexpr std::string_view students_folder = "students", teacher_folder = "teacher";
 
 std::string lesson_page(const Lesson& lesson);
 std::string question_sheet(const Lesson& lesson);

@@ -193,17 +193,31 @@ bool Launcher::end_attempt() {
         return false;
     }
     sleep_until_next_poll(settings.monitor_interval);
-    recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
-    const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
+    std::vector<SeenFailure> failures;
+    note_failures(failed.node, failures);
     end_others();
-    recorder.log(results::no_rank, 2, report);
+    note_failures(failed.node, failures);
+    const std::string reason = fmt::format("rank {} failed", failures.front().process->id);
+    recorder.log(results::no_rank, 2, torchrun_failed_line(*failures.front().process));
     if (may_start_again()) {
-        restart_reason_ = fmt::format("rank {} failed", failed.id);
+        restart_reason_ = reason;
         machine_.engine.sleep(start_again);
         return true;
     }
-    stop_job(1, fmt::format("rank {} failed", failed.id));
+    recorder.log(results::no_rank, 2, torchrun_report(settings.job, failures, host));
+    stop_job(1, reason);
     return false;
+}
+
+// As an agent polls its own children, by local rank: those that its SIGTERM ended have failed too. Of ranks 1
+// and 2 that failed between two polls, rank 1 comes first, whichever was first.
+void Launcher::note_failures(int node, std::vector<SeenFailure>& failures) {
+    for (const Process& process : machine_.processes.all()) {
+        const bool failed = !process.alive && !process.lost && process.exit_code != 0;
+        const bool known = std::any_of(failures.begin(), failures.end(),
+                                       [&](const SeenFailure& one) { return one.process == &process; });
+        if (process.node == node && failed && !known) failures.push_back({&process, machine_.engine.now()});
+    }
 }
 
 int Launcher::restart_count(const Process& process) const {
@@ -299,15 +313,17 @@ void Launcher::report_test() {
     stop_job(passed ? 0 : 1, passed ? "" : "a test failed");
 }
 
+// A process takes longer to end than torchrun takes to signal the next one, so all its lines come first.
 void Launcher::end_others() {
-    const bool says = machine_.settings.launcher == LauncherKind::torchrun;
-    for (Process& process : machine_.processes.all()) {
-        if (!process.alive) continue;
-        if (says) {
-            machine_.recorder.log(results::no_rank, 1,
-                                  fmt::format("Sending process {} closing signal SIGTERM", process.pid));
+    if (machine_.settings.launcher == LauncherKind::torchrun) {
+        for (const Process& process : machine_.processes.all()) {
+            if (process.alive)
+                machine_.recorder.log(results::no_rank, 1,
+                                      fmt::format("Sending process {} closing signal SIGTERM", process.pid));
         }
-        machine_.processes.signal(process, results::sigterm);
+    }
+    for (Process& process : machine_.processes.all()) {
+        if (process.alive) machine_.processes.signal(process, results::sigterm);
     }
     wait_until_gone(machine_.engine.now() + grace);
     for (Process& process : machine_.processes.all()) machine_.processes.signal(process, results::sigkill);

@@ -14,6 +14,12 @@ namespace deadrank::sim {
 
 struct Machine;
 
+// A process that ended badly, and when its agent saw it.
+struct SeenFailure {
+    const Process* process;
+    Time at;
+};
+
 // Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
 // looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one; a
 // launcher for each replica starts that one again and leaves the others alone. With health checks a scheduler
@@ -53,6 +59,7 @@ private:
     void wait_for_trouble();
     void plan_next_life(const Process& process);
     void watch_replicas();
+    void note_failures(int node, std::vector<SeenFailure>& failures);
     void end_others();
     void stop_job(int code, std::string_view reason);
     void wait_until_gone(Time deadline);
@@ -83,8 +90,9 @@ private:
 
 std::string torchrun_failed_line(
     const Process& process);  // failed (exitcode: -9) local_rank: 2 (pid: 1002) of binary: …
-std::string torchrun_report(const std::string& script, const Process& process, const std::string& host,
-                            Time when);
+// `failures`: of one agent, as it saw them. The first is the root cause, the others are listed before it.
+std::string torchrun_report(const std::string& script, const std::vector<SeenFailure>& failures,
+                            const std::string& host);
 std::string mpirun_report(const Process& process, const std::string& host);
 int mpirun_code(const Process& process);
 std::string spawn_report(const Process& process, std::string_view raised);

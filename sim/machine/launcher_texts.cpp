@@ -40,24 +40,26 @@ std::string torchrun_failed_line(const Process& process) {
                        process.exit_code, process.local, process.pid);
 }
 
-std::string torchrun_report(const std::string& script, const Process& process, const std::string& host,
-                            Time when) {
+std::string torchrun_report(const std::string& script, const std::vector<SeenFailure>& failures,
+                            const std::string& host) {
     const std::string thick(60, '='), thin(60, '-');
-    const int number = process.exit_signal;
-    const std::string exit_code =
-        number != 0 ? fmt::format("{} (pid: {})  ({})", process.exit_code, process.pid, signal_name(number))
-                    : fmt::format("{} (pid: {})", process.exit_code, process.pid);
-    const std::string traceback =
-        number != 0
-            ? fmt::format("Signal {} ({}) received by PID {}", number, signal_name(number), process.pid)
-            : "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-    return fmt::format(
-        "{}\n{} FAILED\n{}\nFailures:\n  <NO_OTHER_FAILURES>\n{}\nRoot Cause (first observed "
-        "failure):\n[0]:\n"
-        "  time      : {}\n  host      : {}\n  rank      : {} (local_rank: {})\n  exitcode  : {}\n"
-        "  error_file: <N/A>\n  traceback : {}\n{}",
-        thick, script, thin, thin, clock_text(when), host, process.id, process.local, exit_code, traceback,
-        thick);
+    const auto entry = [&](std::size_t number) {
+        const Process& process = *failures[number].process;
+        const int signal = process.exit_signal;
+        return fmt::format(
+            "[{}]:\n  time      : {}\n  host      : {}\n  rank      : {} (local_rank: {})\n"
+            "  exitcode  : {} (pid: {})\n  error_file: <N/A>\n  traceback : {}\n",
+            number, clock_text(failures[number].at), host, process.id, process.local, process.exit_code,
+            process.pid,
+            signal != 0
+                ? fmt::format("Signal {} ({}) received by PID {}", signal, signal_name(signal), process.pid)
+                : "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html");
+    };
+    std::string others;
+    for (std::size_t i = 1; i < failures.size(); ++i) others += entry(i);
+    return fmt::format("{}\n{} FAILED\n{}\nFailures:\n{}{}\nRoot Cause (first observed failure):\n{}{}",
+                       thick, script, thin, others.empty() ? "  <NO_OTHER_FAILURES>\n" : others, thin,
+                       entry(0), thick);
 }
 
 std::string mpirun_report(const Process& process, const std::string& host) {

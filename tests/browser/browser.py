@@ -178,11 +178,18 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def shot(self, path, whole=False):
+    def shot(self, path, whole=False, of=None):
+        """Of the viewport, the whole page, or the first element that a selector finds."""
+        part = {}
         if whole:
             self.evaluate("scrollTo(0, 0)")  # else what sticks to the top hides the middle
             self.settle()
-        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        if of:
+            x, y, width, height = self.evaluate(
+                "(() => { const box = document.querySelector(%s).getBoundingClientRect();"
+                "return [box.x + scrollX, box.y + scrollY, box.width, box.height] })()" % json.dumps(of))
+            part = {"clip": {"x": x, "y": y, "width": width, "height": height, "scale": 1}}
+        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole or bool(of), **part)
         with open(path, "wb") as out:
             out.write(base64.b64decode(picture["data"]))
 

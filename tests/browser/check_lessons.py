@@ -1,5 +1,5 @@
-# tests/browser/check_lessons.py — Opens what `deadrank learn --html DIR` wrote: no errors, answers closed
-# until they are asked for, the run's timeline in the lesson, links that lead somewhere, a search that finds, and
+# tests/browser/check_lessons.py — Opens what `deadrank learn --html DIR` and `--quiz N --html DIR` wrote: no errors, no
+# answer in the students' folder, the run's timeline in the lesson, links that lead somewhere, a search that finds, and
 # sheets on which nothing is cut off. Exit codes as check_report.py.
 import base64
 import pathlib
@@ -34,62 +34,83 @@ def dead_links(page, directory):
     return [link for link in links if not (directory / link).exists()]
 
 
-def check_lesson(page, name):
+def is_told(page):
+    """The page shows an answer, be it behind a click."""
+    page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
     text = page.evaluate("document.body.innerText")
-    if "Really at fault" in text or "Cause," in text:
-        yield f"{name} gives its answer away"
+    return "Really at fault" in text or "Cause," in text
+
+
+def check_lesson(page):
     drawn = page.evaluate("document.querySelector('iframe').contentDocument?.querySelectorAll('canvas').length ?? 1")
     if not drawn:
-        yield f"{name} shows no timeline"
-    page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
-    if "Cause," not in page.evaluate("document.body.innerText"):
-        yield f"{name} has no answer"
+        yield "shows no timeline"
 
 
 def check_index(page):
     rows = "[...document.querySelectorAll('#lessons tr:not(.skill)')]"
     first = page.evaluate(f"{rows}[0].querySelector('a').textContent")
-    page.evaluate("{ const field = document.getElementById('search'); field.value = " + repr(first) + ";"
-                  " field.dispatchEvent(new Event('input')); }")
+    page.type("#search", first)
     if (shown := page.evaluate(f"{rows}.filter((one) => !one.hidden).length")) != 1:
-        yield f"a search for {first} finds {shown} lessons"
+        yield f"finds {shown} lessons in a search for {first}"
+    page.type("#search", "")
+    skill = page.evaluate("document.querySelector('#skill option:last-child').value")
+    page.type("#skill", skill)
+    if page.evaluate(f"{rows}.filter((one) => !one.hidden).map((one) => one.dataset.skill).join()") != skill:
+        yield f"filters wrongly by the skill {skill}"
+
+
+def check_paper(page, pages_most):
+    for what in cut_off(page):
+        yield f"cuts off {what}"
+    if (count := pages_printed(page)) > pages_most:
+        yield f"takes {count} pages"
+
+
+def kind_of(path):
+    parts = path.name.split(".")
+    return path.stem if path.stem in ("index", "quiz") else parts[-2] if len(parts) > 2 else "lesson"
+
+
+def check(page, path):
+    kind, told = kind_of(path), is_told(page)
+    if path.parent.name == "students" and told:
+        yield "gives an answer away"
+    if path.parent.name == "teacher" and kind in ("answers", "quiz") and not told:
+        yield "lacks its answer"
+    if kind in ("sheet", "answers"):
+        yield from check_paper(page, 8)
+    if kind == "quiz":
+        yield from check_paper(page, 8 * max(1, page.evaluate("document.querySelectorAll('h2').length")))
+    if kind == "lesson":
+        yield from check_lesson(page)
+    if kind == "index" and path.parent.name == "students":
+        yield from check_index(page)
+    if kind in ("run", "replay") and not page.evaluate("document.querySelectorAll('canvas').length"):
+        yield "draws nothing"
+    if kind not in ("run", "replay"):
+        for link in dead_links(page, path.parent):
+            yield f"leads to {link}, which is not there"
 
 
 def main(directory):
     if not browser.program():
         print("no Chromium is installed (Debian: chromium-headless-shell)")
         return 77
-    complaints, counts = [], {"lesson": 0, "sheet": 0, "answers": 0}
-    directory = pathlib.Path(directory)
+    complaints, counts = [], dict.fromkeys(("lesson", "sheet", "run", "answers", "replay"), 0)
+    quizzes = 0
     with browser.Browser(1000, 1200) as page:
-        for path in sorted(directory.glob("*.html")):
+        for path in sorted(pathlib.Path(directory).glob("*/*.html")):
             page.open(str(path))
-            kind = path.name.split(".")[-2] if path.name.count(".") > 1 else "lesson"
-            if path.name in ("index.html", "teacher.html"):
-                kind = path.stem
+            complaints += [f"{path.parent.name}/{path.name} {what}" for what in check(page, path)]
+            kind = kind_of(path)
+            quizzes += kind == "quiz"
             if kind in counts:
                 counts[kind] += 1
-            if kind in ("sheet", "answers"):
-                complaints += [f"{path.name} cuts off {what}" for what in cut_off(page)]
-                if (count := pages_printed(page)) > 8:
-                    complaints.append(f"{path.name} takes {count} pages")
-            if kind == "sheet" and "Cause," in page.evaluate("document.body.innerText"):
-                complaints.append(f"{path.name} gives its answer away")
-            if kind == "answers" and "Cause," not in page.evaluate("document.body.innerText"):
-                complaints.append(f"{path.name} lacks its answer")
-            if kind == "lesson":
-                complaints += check_lesson(page, path.name)
-            if kind == "index":
-                complaints += check_index(page)
-            if kind in ("lesson", "index", "teacher"):
-                complaints += [f"{path.name} leads to {link}, which is not there"
-                               for link in dead_links(page, directory)]
-            if kind == "run" and not page.evaluate("document.querySelectorAll('canvas').length"):
-                complaints.append(f"{path.name} draws nothing")
         complaints += [f"a page complained: {error}" for error in page.errors]
-    if counts["lesson"] == 0 or len(set(counts.values())) != 1:
-        complaints.append(f"counted {counts}")
-    print("\n".join(complaints) or f"{counts['lesson']} lessons, and all is well")
+    if counts["lesson"] == 0 or len(set(counts.values())) != 1 or quizzes != 2:
+        complaints.append(f"counted {counts} and {quizzes} pages of a quiz")
+    print("\n".join(complaints) or f"{counts['lesson']} lessons and a quiz, and all is well")
     return 1 if complaints else 0
 
 

@@ -1,5 +1,7 @@
 // tests/sim/launcher_test.cpp — One process fails: what torchrun, mpirun and a bare loop make of it, and what
 // broken packages do.
+#include <algorithm>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/sim/cluster_harness.h"
@@ -67,6 +69,67 @@ TEST(Torchrun, EndsTheOthersAtItsNextLookAndSaysWhoWasFirst) {
     EXPECT_TRUE(trial.says(no_rank, "traceback : Signal 9 (SIGKILL) received by PID 1002"));
     EXPECT_TRUE(trial.says(no_rank, "rank      : 2 (local_rank: 2)"));
     EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
+}
+
+// The words and the rank of each line of the launcher, in order; "failed 1", "closing 1000", "report".
+std::vector<std::string> launcher_lines(const Trial& trial) {
+    std::vector<std::string> lines;
+    for (const results::Event& event : trial.evidence.events()) {
+        if (const auto* exit = event.as<results::RankExit>())
+            lines.push_back(fmt::format("rank {} ended ({})", event.rank, exit->code));
+        const auto* log = event.as<results::RankLog>();
+        if (log && event.rank == no_rank) {
+            const std::string text(trial.evidence.text(log->line));
+            lines.push_back(text.substr(0, text.find(" of binary")).substr(0, text.find(" closing")));
+        }
+    }
+    return lines;
+}
+
+// Goal: as torch 2.11's SubprocessContext: polls, signals, waits, and only then reports.
+TEST(Torchrun, SignalsTheOthersBeforeItReports) {
+    const auto lines = launcher_lines(play(launched_by(LauncherKind::torchrun), wait_long, kill(2, 9)));
+    ASSERT_EQ(lines.size(), 7u);
+    EXPECT_EQ(lines[0], "rank 2 ended (-9)");
+    EXPECT_EQ(lines[1], "Sending process 1000");
+    EXPECT_EQ(lines[2], "Sending process 1001");
+    EXPECT_EQ(lines[3], "rank 0 ended (-15)");
+    EXPECT_EQ(lines[4], "rank 1 ended (-15)");
+    EXPECT_EQ(lines[5], "failed (exitcode: -9) local_rank: 2 (pid: 1002)");
+    EXPECT_THAT(lines[6], HasSubstr("train.py FAILED")) << lines[6];
+}
+
+TEST(Torchrun, ListsTheRanksItEndedAndTheFirstThatItSawAsRootCause) {
+    const Trial trial = play(launched_by(LauncherKind::torchrun, 4), wait_long, [](Cluster& cluster) {
+        kill(2, 9)(cluster);
+        kill(1, 6, 3s)(cluster);
+    });
+    const std::string report = launcher_lines(trial).back();
+    EXPECT_THAT(report, HasSubstr("Failures:\n[1]:\n  time      : 2026-01-01_00:00:05\n  host      : node0\n"
+                                  "  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 1002)\n"));
+    EXPECT_THAT(report,
+                HasSubstr("[2]:\n  time      : 2026-01-01_00:00:05\n  host      : node0\n  rank      : 0"));
+    EXPECT_THAT(report, HasSubstr("traceback : Signal 15 (SIGTERM) received by PID 1003"));
+    EXPECT_THAT(
+        report,
+        HasSubstr("Root Cause (first observed failure):\n[0]:\n  time      : 2026-01-01_00:00:05\n"
+                  "  host      : node0\n  rank      : 1 (local_rank: 1)\n  exitcode  : -6 (pid: 1001)\n"));
+}
+
+TEST(Torchrun, ReportsAfterTheLastAttemptAlone) {
+    ClusterSettings settings = launched_by(LauncherKind::torchrun);
+    settings.restarts_max = 1;
+    const Trial trial = play(settings, [](World& world) {
+        if (world.process() == 1) throw RankFailure("RuntimeError: always");
+        wait_long(world);
+    });
+    const auto lines = launcher_lines(trial);
+    const auto with = [&](const char* words) {
+        return std::count_if(lines.begin(), lines.end(),
+                             [&](const std::string& line) { return line.find(words) != std::string::npos; });
+    };
+    EXPECT_EQ(with("failed (exitcode: 1)"), 2);
+    EXPECT_EQ(with("Root Cause"), 1);
 }
 
 TEST(Spawn, EndsTheOthersAtOnceAndSaysWhatTheFirstOneRaised) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <sys/prctl.h>
@@ -61,9 +62,10 @@ private:
         if (found == keepers_.end()) return true;
         const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         const int code = signal != 0 ? -signal : WEXITSTATUS(status);
-        if (code != 0 && code_ == 0) {
-            code_ = signal != 0 ? 128 + signal : code;
-            failed_ = process(found->second, code, signal);
+        if (code != 0 && code_ == 0) code_ = signal != 0 ? 128 + signal : code;
+        if (code != 0) {
+            failed_.push_back(process(found->second, code, signal));
+            seen_.push_back({&failed_.back(), Time{(JobClock::real_now() - started_) * JobClock::stretch}});
         }
         keepers_.erase(found);
         return true;
@@ -82,19 +84,19 @@ private:
     }
 
     int end_the_others() {
-        const std::string host = fmt::format("node{}", failed_.node);
+        const sim::Process& first = failed_.front();
+        const std::string host = fmt::format("node{}", first.node);
         if (job_.launcher == scenarios::LauncherKind::mpirun) {
-            say(sim::mpirun_report(failed_, host));
+            say(sim::mpirun_report(first, host));
             end_all();
-            return sim::mpirun_code(failed_);
+            return sim::mpirun_code(first);
         }
         const std::int64_t interval = JobClock::real(look_interval).count();
         const std::int64_t since = JobClock::real_now() - started_;
         std::this_thread::sleep_for(std::chrono::nanoseconds(interval - since % interval));
-        say(sim::torchrun_failed_line(failed_));
         end_all();
-        const Time now{(JobClock::real_now() - started_) * JobClock::stretch};
-        say(sim::torchrun_report("train.py", failed_, host, now));
+        say(sim::torchrun_failed_line(first));
+        say(sim::torchrun_report("train.py", seen_, host));
         return 1;
     }
 
@@ -116,7 +118,8 @@ private:
     std::int64_t started_;
     std::map<int, Rank> keepers_;  // by pid
     int code_ = 0;                 // of the first that failed
-    sim::Process failed_;
+    std::deque<sim::Process> failed_;
+    std::vector<sim::SeenFailure> seen_;
 };
 
 }  // namespace

@@ -147,6 +147,13 @@ public:
         if (!session_.take(runner)) return;
         const results::Detectors detectors = library->detectors();
         const learn::Classroom room{library->taxonomy, library->vocabulary, **runner, detectors};
+        if (arguments_.html.ends_with(".html")) {
+            return session_.complain(
+                {scenarios::ErrorCode::usage,
+                 fmt::format("--html '{}' names a file; pages need a directory", arguments_.html),
+                 "name a directory, as in --quiz 5 --html quiz",
+                 {}});
+        }
         if (arguments_.quiz > 0 && !arguments_.html.empty()) return write_quiz(course, room);
         if (!arguments_.html.empty()) return write_pages(course, room);
         if (arguments_.quiz > 0) {
@@ -296,7 +303,7 @@ private:
     }
 
     void write_pages(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
-        const std::filesystem::path directory = arguments_.html;
+        const auto students = folder(learn::students_folder), teacher = folder(learn::teacher_folder);
         const std::atomic<bool>& stop = stop_on_interrupt();
         std::vector<Lesson> lessons;
         Progress progress;
@@ -305,33 +312,27 @@ private:
             progress.show(fmt::format("  {} of {}", lessons.size(), course.size()));
             auto made = lesson(scenario, arguments_.seed, room, true);
             if (!made) continue;
-            const std::vector<std::pair<std::string, std::string>> files = {
-                {".html", learn::lesson_page(*made)},
-                {".sheet.html", learn::question_sheet(*made)},
-                {".answers.html", learn::answer_sheet(*made)},
-                {".run.html", std::exchange(made->run_page, {})},  // some hundred kilobytes, like the next
-                {".replay.html", std::exchange(made->replay_page, {})}};
-            for (const auto& [suffix, text] : files) {
-                if (!write(text, directory / (made->number + suffix))) return;
+            const std::vector<std::pair<std::filesystem::path, std::string>> files = {
+                {students / (made->number + ".html"), learn::lesson_page(*made)},
+                {students / (made->number + ".sheet.html"), learn::question_sheet(*made)},
+                {students / (made->number + ".run.html"),
+                 std::exchange(made->run_page, {})},  // some hundred kilobytes
+                {teacher / (made->number + ".answers.html"), learn::answer_sheet(*made)},
+                {teacher / (made->number + ".replay.html"), std::exchange(made->replay_page, {})}};
+            for (const auto& [file, text] : files) {
+                if (!write(text, file)) return;
             }
             lessons.push_back(std::move(*made));
         }
         progress.clear();
-        if (!write(learn::index_page(lessons), directory / "index.html")) return;
-        if (!write(learn::teacher_page(lessons), directory / "teacher.html")) return;
+        if (!write(learn::index_page(lessons), students / "index.html")) return;
+        if (!write(learn::teacher_page(lessons), teacher / "index.html")) return;
         if (stop.load()) session_.code = exit_interrupted;
-        print_out("{} with a sheet of questions and one of answers each, from {}\n",
-                  results::counted(lessons.size(), "lesson"), (directory / "index.html").string());
+        print_out("{} in {}, answers in {}\n", results::counted(lessons.size(), "lesson"),
+                  (students / "index.html").string(), (teacher / "index.html").string());
     }
 
-    // quiz.html, and its answers in quiz.answers.html.
     void write_quiz(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
-        const std::filesystem::path file = arguments_.html;
-        if (file.extension() != ".html") {
-            return session_.complain({scenarios::ErrorCode::usage,
-                                      fmt::format("--html '{}' is no page for a quiz", arguments_.html),
-                                      "name a file, as in --quiz 5 --html quiz.html", {}});
-        }
         const std::atomic<bool>& stop = stop_on_interrupt();
         std::vector<Lesson> lessons;
         for (const auto& drawn : learn::draw_quiz(course, arguments_.quiz, arguments_.seed)) {
@@ -340,12 +341,17 @@ private:
             if (!made) return;
             lessons.push_back(std::move(*made));
         }
-        const std::filesystem::path answers = std::filesystem::path(file).replace_extension(".answers.html");
-        if (!write(learn::quiz_page(lessons, arguments_.seed), file)) return;
+        const auto questions = folder(learn::students_folder) / "quiz.html",
+                   answers = folder(learn::teacher_folder) / "quiz.html";
+        if (!write(learn::quiz_page(lessons, arguments_.seed), questions)) return;
         if (!write(learn::quiz_answers(lessons, arguments_.seed), answers)) return;
         if (stop.load()) session_.code = exit_interrupted;
-        print_out("{} in {}, answers in {}\n", results::counted(lessons.size(), "question"), file.string(),
-                  answers.string());
+        print_out("{} in {}, answers in {}\n", results::counted(lessons.size(), "question"),
+                  questions.string(), answers.string());
+    }
+
+    std::filesystem::path folder(std::string_view name) const {
+        return std::filesystem::path(arguments_.html) / name;
     }
 
     const LearnArguments& arguments_;
@@ -355,18 +361,23 @@ private:
 
 void add_learn(CLI::App& command, Session& session) {
     command.footer(
-        "Lessons have numbers, as case-1f3a9c, which tell nothing of the bug. A lesson shows the symptom and the "
-        "evidence, asks, gives hints, and ends with the answer, the fix and the healed run. Without names the course "
+        "Lessons have numbers, as case-1f3a9c, which tell nothing of the bug. A lesson shows the symptom and "
+        "the "
+        "evidence, asks, gives hints, and ends with the answer, the fix and the healed run. Without names "
+        "the course "
         "goes through the stages, from the first "
         "lesson that is not solved. Another --seed makes other ranks and numbers of the same bug. Answers "
         "may "
-        "come from a script on standard input. Progress is kept in $XDG_STATE_HOME/deadrank; --forget starts over.\n\n"
+        "come from a script on standard input. Progress is kept in $XDG_STATE_HOME/deadrank; --forget starts "
+        "over.\n\n"
         "Examples:\n"
         "  deadrank learn                                          the course, from where you are\n"
         "  deadrank learn communication/rank_leaves_all_reduce     one lesson\n"
         "  deadrank learn communication --quiz 5 --seed 42         a quiz; each seed has other questions\n"
-        "  deadrank learn --quiz 5 --seed 42 --html quiz.html      the same to print, and its answers beside it\n"
-        "  deadrank learn --course --html lessons                  pages and sheets of the course of ten lessons\n"
+        "  deadrank learn --quiz 5 --seed 42 --html quiz           the same to print, and its answers in a "
+        "folder apart\n"
+        "  deadrank learn --course --html lessons                  pages and sheets of the course of ten "
+        "lessons\n"
         "  deadrank learn --list --search 'loss medium'            lessons about a loss\n"
         "  deadrank learn --list --class rank_ordering             lessons of a class of bugs");
     auto arguments = std::make_shared<LearnArguments>();
@@ -377,9 +388,11 @@ void add_learn(CLI::App& command, Session& session) {
     command.add_option("--quiz", arguments->quiz, "Ask about N bugs, one try each, and count")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));
-    command.add_option("--html", arguments->html,
-                       "Write pages and sheets into directory PATH; with --quiz, the quiz into file PATH")
-        ->type_name("PATH");
+    command
+        .add_option(
+            "--html", arguments->html,
+            "Write pages and sheets into DIR: those for students, and those with answers, in a folder each")
+        ->type_name("DIR");
     command.add_option("--search", arguments->search, "Only lessons with all of these words in what is seen")
         ->type_name("WORDS");
     command.add_flag("--course", arguments->course, "Only the ten lessons of the course, in its order");

@@ -158,6 +158,52 @@ TEST(ReportPage, ShowsLinesAsTheyWerePrintedAndNoNamesOfEvents) {
     for (const char* name : {"rank.exit", "job.start", "signal 0"}) EXPECT_THAT(logs, Not(HasSubstr(name)));
 }
 
+// "source ranks text" of each line.
+std::vector<std::string> lines_in(const Evidence& evidence) {
+    const Json logs = logs_view(evidence);
+    std::vector<std::string> lines;
+    for (const Json& line : logs["lines"])
+        lines.push_back(fmt::format("{}|{}", line[1].get<std::string>(), line[4].get<std::string>()));
+    return lines;
+}
+
+TEST(ReportPage, PutsNoFoldedLineBeforeItsCause) {
+    EvidenceBuilder one_by_one(2), all_at_once(2);
+    one_by_one.start();
+    all_at_once.start();
+    for (const Rank rank : {0, 1}) {
+        one_by_one.log(no_rank, fmt::format("Sending process {} closing signal SIGTERM", 1000 + rank), 1);
+        one_by_one.add(rank, RankExit{-15, 15});
+        all_at_once.log(no_rank, fmt::format("Sending process {} closing signal SIGTERM", 1000 + rank), 1);
+    }
+    for (const Rank rank : {0, 1}) all_at_once.add(rank, RankExit{-15, 15});
+    EXPECT_THAT(
+        lines_in(one_by_one.watched()),
+        testing::ElementsAre("|started 2 ranks on 1 node", "|Sending process 1000 closing signal SIGTERM",
+                             "0|killed by signal 15", "|Sending process 1001 closing signal SIGTERM",
+                             "1|killed by signal 15"));
+    EXPECT_THAT(
+        lines_in(all_at_once.watched()),
+        testing::ElementsAre("|started 2 ranks on 1 node", "|Sending process 1000 closing signal SIGTERM",
+                             "|Sending process 1001 closing signal SIGTERM", "0,1|killed by signal 15"));
+}
+
+TEST(ReportPage, KeepsTheOrderInWhichARankPrinted) {
+    EvidenceBuilder job(2);
+    job.start();
+    for (const char* words : {"a", "b", "a", "c"}) job.log(0, words, 1);
+    for (const char* words : {"a", "b", "a", "c"}) job.log(1, words, 1);
+    const Evidence alike = job.watched();
+    EXPECT_THAT(lines_in(alike),
+                testing::ElementsAre("|started 2 ranks on 1 node", "0,1|a", "0,1|b", "0,1|a", "0,1|c"));
+    EvidenceBuilder other(2);
+    other.start();
+    for (const char* words : {"a", "b"}) other.log(0, words, 1);
+    for (const char* words : {"b", "a"}) other.log(1, words, 1);
+    const Evidence crossed = other.watched();
+    EXPECT_THAT(lines_in(crossed), testing::ElementsAre("|started 2 ranks on 1 node", "0|a", "0,1|b", "1|a"));
+}
+
 TEST(ReportPage, ShowsALearnerNothingButEvidence) {
     EvidenceBuilder job(8);
     job.start().world().step(0).step(1).all_exit();

@@ -3,13 +3,12 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "results/record/words.h"
 #include "results/detectors/detector.h"
+#include "results/record/words.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/extension/extension.h"
 #include "runners/learn/course.h"
@@ -274,19 +273,64 @@ TEST_F(LearnAtHome, ListsWhatIsSearchedForAndWhatItIsWorth) {
 }
 
 TEST_F(LearnAtHome, PrintsAQuizAndItsAnswers) {
-    const fs::path file = home_ / "quiz.html";
-    const std::string asked = "memory --quiz 2 --seed 42 --html '" + file.string() + "'";
+    const fs::path quiz = home_ / "quiz/students/quiz.html", answers = home_ / "quiz/teacher/quiz.html";
+    const std::string asked = "memory --quiz 2 --seed 42 --html '" + (home_ / "quiz").string() + "'";
     ASSERT_EQ(learn(asked).code, 0);
-    const std::string quiz = text_of(file), answers = text_of(home_ / "quiz.answers.html");
+    const std::string first = text_of(quiz);
     for (const auto& lesson : key("memory --quiz 2 --seed 42")) {
-        EXPECT_THAT(quiz, HasSubstr(lesson["case"].get<std::string>()));
-        EXPECT_THAT(answers, HasSubstr(lesson["case"].get<std::string>()));
+        EXPECT_THAT(first, HasSubstr(lesson["case"].get<std::string>()));
+        EXPECT_THAT(text_of(answers), HasSubstr(lesson["case"].get<std::string>()));
     }
-    EXPECT_THAT(answers, HasSubstr("Cause, "));
-    EXPECT_THAT(quiz, Not(HasSubstr("Cause, ")));
+    EXPECT_THAT(text_of(answers), HasSubstr("Cause, "));
+    EXPECT_THAT(first, Not(HasSubstr("Cause, ")));
     ASSERT_EQ(learn(asked).code, 0);
-    EXPECT_EQ(text_of(file), quiz) << "the same seed, the same quiz";
-    EXPECT_EQ(learn("--quiz 2 --html '" + (home_ / "quiz").string() + "'").code, 64) << "a quiz is one file";
+    EXPECT_EQ(text_of(quiz), first) << "the same seed, the same quiz";
+    EXPECT_EQ(learn("--quiz 2 --html '" + (home_ / "quiz.html").string() + "'").code, 64)
+        << "questions and answers are two files";
+}
+
+// Words of answers that a text contains, and links by which it leads out of its folder or to nothing.
+std::vector<std::string> answers_in(const std::string& text, const fs::path& folder,
+                                    const nlohmann::json& lessons) {
+    std::vector<std::string> found;
+    for (const auto& lesson : lessons) {
+        for (const char* part : {"id", "title", "answer", "cause", "fix", "why", "token"}) {
+            const std::string words = lesson[part];
+            // The choices contain the cause's definition, behind a letter of its own.
+            if (!words.empty() &&
+                text.find(part == std::string("cause") ? "Cause, " + words : words) != std::string::npos)
+                found.push_back(words);
+        }
+    }
+    static const std::regex link("(?:href|src)=\"([^\"#]+)\"");
+    for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at) {
+        const std::string to = (*at)[1];
+        if (to.find('/') != std::string::npos || !fs::exists(folder / to)) found.push_back("a link to " + to);
+    }
+    return found;
+}
+
+TEST_F(LearnAtHome, KeepsAnswersOutOfTheStudentsFolder) {
+    const std::string lessons = "communication/rank_leaves_all_reduce memory/device_memory_leaks_on_one_rank";
+    ASSERT_EQ(learn(lessons + " --html '" + (home_ / "pages").string() + "'").code, 0);
+    ASSERT_EQ(learn(lessons + " --quiz 2 --html '" + (home_ / "pages").string() + "'").code, 0);
+    const auto answers = key(lessons);
+    const fs::path students = home_ / "pages/students", teacher = home_ / "pages/teacher";
+    std::size_t pages = 0;
+    for (const auto& entry : fs::directory_iterator(students)) {
+        ++pages;
+        EXPECT_THAT(answers_in(text_of(entry.path()), students, answers), testing::IsEmpty()) << entry.path();
+    }
+    EXPECT_EQ(pages, 8u) << "an index, a quiz, and three for each lesson";
+    for (const char* page : {"index.html", "quiz.html"})
+        EXPECT_THAT(answers_in(text_of(teacher / page), teacher, answers), Not(testing::IsEmpty())) << page;
+    std::size_t lines = 0;
+    for (const auto& lesson : answers) {
+        const std::string text = text_of(teacher / (lesson["case"].get<std::string>() + ".answers.html"));
+        lines += text.find(lesson["title"].get<std::string>()) != std::string::npos ? 1 : 0;
+        EXPECT_TRUE(fs::exists(teacher / (lesson["case"].get<std::string>() + ".replay.html")));
+    }
+    EXPECT_EQ(lines, 2u);
 }
 
 using DeviceLearnPages = LearnAtHome;
@@ -294,10 +338,14 @@ using DeviceLearnPages = LearnAtHome;
 TEST_F(DeviceLearnPages, OpenInABrowserAndPrintWithNothingCutOff) {
     const std::string pages = (home_ / "pages").string();
     ASSERT_EQ(learn("--course --html " + pages).code, 0);
+    ASSERT_EQ(learn("memory --quiz 2 --seed 42 --html " + pages).code, 0);
     const Answer checked =
         shell("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_lessons.py' '" + pages + "'");
     if (checked.code == 77) GTEST_SKIP() << checked.out;
     EXPECT_EQ(checked.code, 0) << checked.out;
+    const Answer pictures =
+        shell("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/course_pictures.py' '" + pages + "'");
+    EXPECT_EQ(pictures.code, 0) << pictures.out;
 }
 
 // ── All lessons: each is played, read as a learner would read it, and checked for what must not be there yet.
@@ -316,9 +364,8 @@ std::string before_the_answer(Lesson lesson) {
     std::string text = learn::opening_text(lesson, {});
     for (const Challenge& challenge : lesson.challenges) text += learn::challenge_text(challenge, {});
     for (const std::string& hint : lesson.hints) text += hint + "\n";
-    const std::string page = learn::lesson_page(lesson);
-    text += page.substr(0, page.find("<details class=\"answer\">"));
-    text += learn::question_sheet(lesson) + learn::quiz_page({lesson}, 1) + learn::index_page({lesson});
+    text += learn::lesson_page(lesson) + learn::question_sheet(lesson) + learn::quiz_page({lesson}, 1) +
+            learn::index_page({lesson});
     const std::string run = lesson.run_page;  // its data, without the scripts, which are the same for all runs
     const std::size_t data = run.find("id=\"data\">");
     if (data != std::string::npos) text += run.substr(data, run.find("</script>", data) - data);
@@ -394,6 +441,40 @@ TEST(LessonStory, IsFoundClaimingWhatTheLessonDoesNotShow) {
     EXPECT_EQ(unseen("All is quiet in the house."), 1u) << "what no test knows is not said to be seen";
 }
 
+// A healthy run of a job whose description and whose clues' titles have the words of many claims.
+Lesson healthy_lesson() {
+    Lesson lesson;
+    lesson.job =
+        "8 ranks on 2 nodes, workload checkpointed_requests, load, save, group, store, restart, memory, "
+        "error";
+    lesson.watched =
+        "a watchdog bounds each collective; torchrun starts the ranks and ends all of them when one fails";
+    lesson.seen = {"The job ended after 733 ms with exit code 0.", "No process has exited."};
+    lesson.clues = {
+        {"733 ms of it, then its end   ░ work  █ waiting in a call  ! in a call without end  × exited",
+         {"ranks 0-7  █░░█░░"}},
+        {"what each rank did last", {"ranks 0-7  step 11  all_reduce 37 of world (1 f32, sum), completed"}},
+        {"loss by step (* ranks print different values)",
+         {"this run          0.5  0.4", "the last good run 0.5  0.4"}},
+        {"the program, as every rank ran it",
+         {"  2  import torch", "  3  dist.init_process_group(\"nccl\")", "  4  loss = model(batch.cuda())"}}};
+    return lesson;
+}
+
+TEST(LessonStory, IsBorneOutByLinesOfCluesAlone) {
+    for (const ClaimExample& example : claim_examples()) {
+        Lesson lesson = healthy_lesson();
+        lesson.sees = example.sentence;
+        EXPECT_EQ(find_unseen(lesson).size(), 1u) << example.sentence;
+        if (example.title.empty()) continue;
+        if (example.title == "run")
+            lesson.seen.push_back(example.line);
+        else
+            lesson.clues.push_back({example.title, {example.line}});
+        for (const Unseen& one : find_unseen(lesson)) ADD_FAILURE() << one.sentence << " (" << one.why << ")";
+    }
+}
+
 // "38.5 GiB of 24.0 GiB".
 std::vector<std::string> impossible_numbers(const Lesson& lesson) {
     static const std::regex used("([0-9.]+) GiB of ([0-9.]+) GiB");
@@ -420,10 +501,62 @@ std::vector<std::string> lone_ranks(const Lesson& lesson) {
     return lone;
 }
 
+// Rows of ranks in one table that say the same: the reader cannot see why they are two.
+std::vector<std::string> equal_rows(const Lesson& lesson) {
+    std::vector<std::string> equal;
+    for (const auto& clue : lesson.clues) {
+        std::set<std::string> seen;
+        for (const std::string& line : clue.lines) {
+            std::smatch match;
+            static const std::regex row("^ranks? [0-9,…-]+ +(.*)$");
+            if (std::regex_match(line, match, row) && !seen.insert(match[1]).second)
+                equal.push_back(clue.title + ": " + line);
+        }
+    }
+    return equal;
+}
+
 TEST(Lesson, HasOneRowForRanksThatDidTheSame) {
     const Lesson leak = School().lesson("memory/device_memory_leaks_on_one_rank");
     EXPECT_THAT(all_clues(leak), HasSubstr("ranks 0-15  step 11")) << "they differ in memory alone";
     EXPECT_EQ(lone_ranks(School().lesson("communication/rank_leaves_all_reduce")).size(), 1u);
+    for (const char* id : {"fault_tolerance/stale_marker_from_network_cache",
+                           "fault_tolerance/torn_marker_means_no_checkpoint",
+                           "scheduling/slower_than_measured_elsewhere_from_the_first_step"})
+        EXPECT_THAT(equal_rows(School().lesson(id)), testing::IsEmpty())
+            << "ranks that only the picture parts";
+}
+
+// What a question asks for that nothing grades: it would be answered, and no answer would be right or wrong.
+std::vector<std::string> asked_and_not_graded(const Lesson& lesson) {
+    static const std::regex who(
+        R"(\bwhich (one|(one )?of the ranks|ranks?|process(es)?|nodes?|machines?|hosts?)\b|\bwhom?\b)"),
+        step(R"(\bwhich steps?\b|\bsince when\b)"), number(R"(\bhow many\b)");
+    const std::string question = results::lowered(lesson.question);
+    const auto graded = [&](auto asks) {
+        return std::any_of(lesson.challenges.begin(), lesson.challenges.end(), [&](const Challenge& one) {
+            return one.choices.empty() && asks(results::lowered(one.asks));
+        });
+    };
+    const auto about = [](const char* word) {
+        return [word](const std::string& asks) { return asks.find(word) != std::string::npos; };
+    };
+    std::vector<std::string> missing;
+    if (std::regex_search(question, who) && !graded(about("rank")) && !graded(about("node")))
+        missing.push_back("who");
+    if (std::regex_search(question, step) && !graded(about("step"))) missing.push_back("step");
+    if (std::regex_search(question, number) && !graded(about("how many"))) missing.push_back("how many");
+    return missing;
+}
+
+TEST(LessonQuestion, IsFoundAskingForWhatNothingGrades) {
+    Lesson lesson = School().lesson("communication/rank_leaves_all_reduce");
+    EXPECT_THAT(asked_and_not_graded(lesson), testing::IsEmpty());
+    lesson.question = "How many ranks are there?";
+    EXPECT_THAT(asked_and_not_graded(lesson), testing::ElementsAre("how many"));
+    lesson.question = "Who did not come, since which step?";
+    lesson.challenges.erase(lesson.challenges.begin(), lesson.challenges.begin() + 2);
+    EXPECT_THAT(asked_and_not_graded(lesson), testing::ElementsAre("who", "step"));
 }
 
 // Every scenario that is added is a lesson, with something to see and something to answer.
@@ -454,6 +587,10 @@ TEST(SlowLearn, MakesALessonOfEveryScenario) {
         EXPECT_THAT(told_too_early(*lesson, scenario, school.taxonomy), testing::IsEmpty());
         for (const Unseen& one : find_unseen(*lesson)) ADD_FAILURE() << one.sentence << " (" << one.why << ")";
         EXPECT_THAT(impossible_numbers(*lesson), testing::IsEmpty());
+        EXPECT_THAT(equal_rows(*lesson), testing::IsEmpty());
+        EXPECT_THAT(asked_and_not_graded(*lesson), testing::IsEmpty()) << lesson->question;
+        EXPECT_THAT(all_clues(*lesson), Not(HasSubstr("python/deadrank/")))
+            << "deadrank's own module printed something";
         const auto lone = lone_ranks(*lesson);
         alone += lone.empty() ? 0 : 1;
         blamed += std::any_of(lone.begin(), lone.end(), [&](const std::string& rank) {
@@ -461,7 +598,9 @@ TEST(SlowLearn, MakesALessonOfEveryScenario) {
         });
     }
     // A row of one rank must be no answer: were it one nearly always, learners would stop reading what it did.
-    std::cout << alone << " lessons have a row of one rank, " << blamed << " one of the rank to blame\n";
+    EXPECT_LT(5 * alone, 2 * static_cast<int>(catalog->scenarios.size()))
+        << alone << " lessons have a row of one rank";
+    EXPECT_LT(5 * blamed, 4 * alone) << "of " << alone << " lone ranks " << blamed << " are to blame";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // tests/runners/learn/story_claims.cpp — Claims are found by their words, and looked for in what is shown.
 #include "tests/runners/learn/story_claims.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <regex>
@@ -14,14 +15,67 @@ namespace {
 
 using runners::learn::Lesson;
 
-std::string shown_by(const Lesson& lesson) {
-    std::string text = lesson.job + "\n" + lesson.watched + "\n";
-    for (const std::string& one : lesson.seen) text += one + "\n";
-    for (const auto& clue : lesson.clues) {
-        text += clue.title + "\n";
-        for (const std::string& line : clue.lines) text += line + "\n";
+// A line of a lesson, and the part that it stands in.
+struct ShownLine {
+    std::string part, text;
+};
+using Shown = std::vector<ShownLine>;
+
+// A clue's part, by words of its title.
+constexpr std::pair<const char*, const char*> parts[] = {
+    {"░ work", "picture"},
+    {"what each rank did last", "did"},
+    {"what was printed", "printed"},
+    {"loss by step", "loss"},
+    {"what the job says", "numbers"},
+    {"what was loaded", "loaded"},
+    {"which rank joined", "joined"},
+    {"the first samples", "samples"},
+    {"devices,", "devices"},
+    {"memory,", "memory"},
+    {"settings that", "settings"},
+    {"where work", "landed"},
+    {"which part of", "shards"},
+    {"links,", "links"},
+    {"what was served", "served"},
+    {"the first that differs", "replicas"},
+    {"the program", "program"},
+};
+
+std::string part_of(const std::string& title) {
+    for (const auto& [words, part] : parts) {
+        if (title.find(words) != std::string::npos) return part;
     }
-    return results::lowered(text);
+    return title;
+}
+
+// What follows from a whole clue: silence, and losses that part from those of the last good run.
+void add_derived(Shown& shown, const std::string& part, const results::reports::Clue& clue) {
+    static const std::regex late(R"(^ *[0-9]+ (min|h)\b.*)");
+    const std::string& first = clue.lines.front();
+    if (part == "picture" && clue.title.find("of silence") != std::string::npos)
+        shown.push_back({"silence", clue.title});
+    if (part == "printed" && (first == "nothing" || std::regex_match(first, late)))
+        shown.push_back({"silence", first});
+    const std::size_t values = 18;  // behind "this run" and "the last good run"
+    if (part == "loss" && clue.lines.size() == 2 && clue.lines[1].size() > values &&
+        first.substr(values) != clue.lines[1].substr(values))
+        shown.push_back({"losses part", first});
+}
+
+// Neither the job's description nor the titles of clues are evidence of anything.
+Shown shown_by(const Lesson& lesson) {
+    Shown shown;
+    for (const std::string& one : lesson.seen) shown.push_back({"run", results::lowered(one)});
+    for (const auto& clue : lesson.clues) {
+        if (clue.lines.empty()) continue;
+        const std::string part = part_of(clue.title);
+        add_derived(shown, part, clue);
+        for (const std::string& line : clue.lines) {
+            if (part != "printed" || line != "nothing") shown.push_back({part, results::lowered(line)});
+        }
+    }
+    return shown;
 }
 
 std::vector<std::string> sentences_of(const std::string& text) {
@@ -40,53 +94,142 @@ std::vector<std::string> sentences_of(const std::string& text) {
 
 bool finds(const std::string& text, const char* pattern) { return std::regex_search(text, std::regex(pattern)); }
 
-// Words of a claim, and what must be shown for it; an empty `shown` cannot be shown at all.
-struct Claim {
-    const char* words;
-    const char* shown;
+// A line that bears a claim out: its part, and what it must contain.
+struct Proof {
+    const char* part;
+    const char* line;
 };
 
-constexpr Claim claims[] = {
-    {R"(nvidia-smi|dmesg|utili[sz]|% ?load|full load|gpus? (is|are) busy|at 100|ping\b|cables? and cards)", ""},
-    {R"(yesterday|last week|tuesday|afternoon|\bhours?\b|\bdays?\b|\bweeks?\b|\bago\b|ticket|maintenance|upgrade|refactoring)",
-     ""},
-    {R"(from run to run|each time|every time|on every run|some allocations|restarted,|in its place|it works\b|works (alone|with|on)|(is|are) fine)",
-     ""},
-    {R"(on (one|four|two|eight|sixteen|single) gpus?|with (one|two|four|six|eight|half|several|more) |without (tensor|the|it,|fp8|offload|prefetch)|switched off|world sizes|number of gpus|tensor-parallel size|degree of)",
-     ""},
-    {R"(\bhang|\bhung\b|does not end|never ends?|stands? still|nothing moves|no rank moves|stuck|stop moving)",
-     R"(did not end|never ended|ended after [0-9]+ (min|h))"},
-    {R"(\bwaits?\b|waiting|\bis in it\b|in a barrier|\bsits?\b|\bstays?\b|\bin an? (all_|all-|broadcast|sum|reduc|send|gather)|\bin (all_|send|destroy))",
-     R"(never ended|████████|did not end)"},
-    {R"(silence|nothing at all|says nothing|no log line)", R"(did not end|nothing\n|(ended after [0-9]+ (min|h)))"},
-    {R"(\bdie[sd]?\b|crash|killed|exit|ended\b|ends with|ends in|raise[sd]?\b|fail|abort|signal)",
-     R"(exited with code [1-9]|died of signal|traceback|error|failed)"},
-    {R"(\berrors?\b|exception|\w+error\b|traceback|assert)", R"(error|exception|traceback|assert)"},
-    {R"(time-?outs?\b|timed out|time out|watchdog)", R"(timed? ?out|timeout|watchdog caught)"},
-    {R"(slow|as long|takes? longer|throughput|step time|steps? takes?|pace\b)", R"(a step took|slow)"},
-    {R"(\bloss\b|losses|curve|learns?\b|converge|overshoot|accuracy|validation|regulari)",
-     R"(last loss|differs between ranks|what the job says of its numbers|\*)"},
-    {R"(\bnan\b|\binf\b|not a number)", R"(\bnan\b|\binf\b|not a number)"},
-    {R"(grad_norm|gradient norm|digest|replica|differ|drift)",
-     R"(differs between ranks|what the job says of its numbers|last loss|norm)"},
-    {R"(memory\b|fills? up|\boom\b)", R"(memory)"},
-    {R"(restart|resum|preempt|started again|goes on from)", R"(started all ranks again|attempt|what was loaded|load)"},
-    {R"(checkpoint|\bsave[sd]?\b|saving|the files?\b|shard)", R"(checkpoint|save|\.pt|load|shard|open\()"},
-    {R"(\bgroup|\bjoin|\bcommunicator|\bcomm\b|rendezvous|\bstore\b|connect)",
-     R"(comm_init|rendezvous|which rank joined|join|connect|group|communicator)"},
-    {R"(sample|batch)", R"(sample|batch)"},
-    {R"(\bprints?\b|\blogs?\b|\bsays?\b|\breport)", R"(what was printed)"},
-    {R"(token|answer|garbage|request)", R"(what was served|request|token)"},
-    {R"(import|symbol|compiler)", R"(import|symbol|compil|error)"},
-    {R"(device|gpu\b|ecc|xid)", R"(device|gpu|ecc|xid)"},
+struct Claim {
+    const char* words;
+    std::vector<Proof> proofs;  // empty: no run of a few minutes can show it
+    ClaimExample example;
 };
+
+const std::vector<Claim>& claims() {
+    static const std::vector<Claim> all = {
+        {R"(nvidia-smi|dmesg|utili[sz]|% ?load|full load|gpus? (is|are) busy|at 100|ping\b|cables? and cards)",
+         {},
+         {"nvidia-smi shows nothing.", "", ""}},
+        {R"(yesterday|last week|tuesday|afternoon|\bhours?\b|\bdays?\b|\bweeks?\b|\bago\b|ticket|maintenance|upgrade|refactoring)",
+         {},
+         {"It began yesterday.", "", ""}},
+        {R"(from run to run|each time|every time|on every run|some allocations|restarted,|in its place|it works\b|works (alone|with|on)|(is|are) fine)",
+         {},
+         {"It comes back each time.", "", ""}},
+        {R"(on (one|four|two|eight|sixteen|single) gpus?|with (one|two|four|six|eight|half|several|more) |without (tensor|the|it,|fp8|offload|prefetch)|switched off|world sizes|number of gpus|tensor-parallel size|degree of)",
+         {},
+         {"With more nodes it goes away.", "", ""}},
+        {R"(\bhang|\bhung\b|does not end|never ends?|stands? still|nothing moves|no rank moves|stuck|stop moving)",
+         {{"run", "^the job did not end"},
+          {"run", "^the job ended after [0-9]+ (min|h)"},
+          {"did", "never ended"}},
+         {"The job hangs.", "what each rank did last",
+          "ranks 0-7  step 3  all_reduce 11 of world (1 f32, sum), never ended"}},
+        {R"(\bwaits?\b|waiting|\bis in it\b|in a barrier|\bsits?\b|\bstays?\b|\bin an? (all_|all-|broadcast|sum|reduc|send|gather)|\bin (all_|send))",
+         {{"did", "never ended|cut off"}, {"picture", "████████"}},
+         {"Some ranks wait.", "what each rank did last",
+          "rank 3  step 3  barrier 4 of world (1 i32), cut off"}},
+        {R"(destroy_process_group)",
+         {{"printed", "destroy_process_group"}},
+         {"Some ranks are in destroy_process_group.", "what was printed", "  dist.destroy_process_group()"}},
+        {R"(silence|nothing at all|says nothing|no log line|nothing is (wrong in any log|reported|printed))",
+         {{"silence", "."}},
+         {"Nothing is printed.", "what was printed", "    10 min  rank 0  an end"}},
+        {R"(\bdie[sd]?\b|crash|killed|exit|ended\b|ends with|ends in|abort|signal)",
+         {{"run", "exited with code [0-9]|died of signal"}},
+         {"One process crashes.", "run", "Processes: 1 process died of signal 11."}},
+        {R"(\braise[sd]?\b|fail)",
+         {{"run", "exited with code [1-9]|died of signal"}, {"printed", "error|failed|exception"}},
+         {"One call fails.", "what was printed", "RuntimeError: no"}},
+        {R"(\berrors?\b|exception|\w+error\b|traceback|assert)",
+         {{"printed", "error|exception|traceback|assert"}},
+         {"There is an error.", "what was printed", "Traceback (most recent call last):"}},
+        {R"(time-?outs?\b|timed out|time out|watchdog)",
+         {{"printed", "timed? ?out|timeout|watchdog caught"}},
+         {"A time-out comes.", "what was printed", "[Rank 1] Watchdog caught collective operation timeout"}},
+        {R"(slow|as long|takes? longer|throughput|step time|steps? takes?|pace\b)",
+         {{"run", "^a step took"}},
+         {"The job is slow.", "run",
+          "A step took 445 ms, the longest 510 ms; in the last good run 330 ms, the longest 330 ms."}},
+        {R"(\bloss\b|losses|curve|learns?\b|converge|overshoot|accuracy|validation|regulari)",
+         {{"run", "^the last loss"},
+          {"losses part", "."},
+          {"loss", R"(^this run .*[0-9]\*)"},
+          {"numbers", "loss|accuracy"}},
+         {"The loss is wrong.", "run", "The last loss is 0.2; in the last good run it was 0.1."}},
+        {R"(\bnan\b|\binf\b|not a number)",
+         {{"run", "^the last loss is not a number"},
+          {"loss", R"(^this run .*\bnan\b)"},
+          {"numbers", R"(\b(nan|inf)\b)"},
+          {"printed", R"(\b(nan|inf)\b)"}},
+         {"A gradient is inf.", "what the job says of its numbers", "rank 0  step 1  gradient = inf"}},
+        {R"(grad_norm|gradient norm|digest|replica|differ|drift)",
+         {{"replicas", "."},
+          {"numbers", "."},
+          {"run", "^the last loss"},
+          {"losses part", "."},
+          {"loss", R"(^this run .*[0-9]\*)"}},
+         {"Replicas drift apart.", "weights of group 0-7 after step 0, the first that differs between ranks",
+          "rank 0  00ff"}},
+        {R"(memory\b|fills? up|\boom\b)",
+         {{"memory", "."}, {"printed", "out of memory|memory.*(bytes|gib)|\\boom\\b"}},
+         {"Memory fills up.", "memory, the most of each rank", "rank 0  device 3.0 GiB of 80.0 GiB"}},
+        {R"(restart|resum|preempt|started again|goes on from)",
+         {{"run", "^the launcher started all ranks again"},
+          {"loaded", "."},
+          {"printed", "preempt|starts again"}},
+         {"The job restarts.", "run", "The launcher started all ranks again 1 time."}},
+        {R"(checkpoint|\bsave[sd]?\b|saving|the files?\b|shard)",
+         {{"loaded", "."},
+          {"shards", "."},
+          {"did", "save|load|checkpoint"},
+          {"printed", R"(checkpoint|saving|saved|\.pt\b|shard)"},
+          {"program", R"(save\(|[ .]load\(|open\()"}},
+         {"A checkpoint is whole.", "what was loaded", "ranks 0-7  checkpoint.pt  step 2, 56 bytes, ok"}},
+        {R"(\bgroup|\bjoin|\bcommunicator|\bcomm\b|rendezvous|\bstore\b|connect)",
+         {{"did", "comm_init|rendezvous|join|connect|group|store"},
+          {"joined", "."},
+          {"printed", "rendezvous|tcpstore|connect|communicator|groups?\\b(?!, flushing)"}},
+         {"Some ranks join another group.", "which rank joined which group, as each rank saw it",
+          "rank 0  world: place 0 of 1"}},
+        {R"(sample|batch)",
+         {{"samples", "."}, {"printed", "sample|batch"}, {"numbers", "sample|batch"}},
+         {"Batches are alike.", "the first samples of each rank", "rank 0  step 0  samples 1,2"}},
+        {R"(^(?!.*nothing is (wrong|reported|printed)).*\b(prints?|logs?|says?|report))",
+         {{"printed", "."}},
+         {"Each rank prints the same.", "what was printed", "rank 0  begin"}},
+        {R"(token|answer|garbage|request)",
+         {{"served", "."},
+          {"printed", "token|answer|request"},
+          {"numbers", "token|request"},
+          {"program", "token|request"}},
+         {"Answers are garbage.", "what was served", "rank 0  request 1  tokens 3"}},
+        {R"(import|symbol|compiler)",
+         {{"printed", "import|symbol|compil"}},
+         {"An import is odd.", "what was printed", "ImportError: undefined symbol"}},
+        {R"(device|gpu\b|ecc|xid)",
+         {{"devices", "."}, {"landed", "."}, {"memory", "device"}, {"printed", "device|gpu|cuda|ecc|xid"}},
+         {"One device is odd.", "where work landed", "rank 0  model on device 3"}},
+    };
+    return all;
+}
+
+bool is_shown(const Shown& shown, const Proof& proof) {
+    const std::regex pattern(proof.line);
+    return std::any_of(shown.begin(), shown.end(), [&](const ShownLine& line) {
+        return line.part == proof.part && std::regex_search(line.text, pattern);
+    });
+}
 
 const std::map<std::string, int> number_words = {
     {"two", 2}, {"three", 3}, {"four", 4}, {"five", 5}, {"six", 6}, {"seven", 7}, {"eight", 8},
     {"nine", 9}, {"ten", 10}, {"twelve", 12}, {"fifteen", 15}, {"sixteen", 16}, {"half", -1}};
 
 // Sizes of rows, of nodes and of the job.
-std::set<int> counts_in(const std::string& shown) {
+std::set<int> counts_in(const Lesson& lesson) {
+    std::string shown = lesson.job + "\n";
+    for (const ShownLine& line : shown_by(lesson)) shown += line.text + "\n";
     std::set<int> counts;
     static const std::regex ranks("ranks? ([0-9]+(?:[-,][0-9]+)*)"), noted("([0-9]+) (?:ranks?|nodes?|process)");
     for (std::sregex_iterator at(shown.begin(), shown.end(), ranks), end; at != end; ++at) {
@@ -110,8 +253,14 @@ std::set<int> counts_in(const std::string& shown) {
     return counts;
 }
 
-// "…" in a quotation stands for anything.
-bool was_printed(const std::string& quoted, const std::string& shown) {
+// Words that a program prints, or that stand in it. "…" in a quotation stands for anything.
+bool was_printed(const std::string& quoted, const Shown& lines) {
+    std::string shown;
+    for (const ShownLine& line : lines) {
+        if (line.part == "printed" || line.part == "program" || line.part == "served" ||
+            line.part == "loaded")
+            shown += line.text + "\n";
+    }
     std::size_t at = 0, from = 0;
     while (from <= quoted.size()) {
         const std::size_t dots = std::min(quoted.find("…", from), quoted.size());
@@ -126,7 +275,7 @@ bool was_printed(const std::string& quoted, const std::string& shown) {
     return true;
 }
 
-std::string unseen_in(const std::string& sentence, const std::string& shown, const std::set<int>& counts) {
+std::string unseen_in(const std::string& sentence, const Shown& shown, const std::set<int>& counts) {
     std::string words = results::lowered(sentence);
     bool claimed = false;
     static const std::regex quotation(R"((?:^|[ (,])['"`]([^'"`]{3,})['"`])");
@@ -135,16 +284,19 @@ std::string unseen_in(const std::string& sentence, const std::string& shown, con
         if (!was_printed((*at)[1], shown)) return fmt::format("'{}' was not printed", (*at)[1].str());
     }
     words = std::regex_replace(words, quotation, " ");
-    for (const Claim& claim : claims) {
+    for (const Claim& claim : claims()) {
         if (!finds(words, claim.words)) continue;
         claimed = true;
-        if (*claim.shown == '\0') return fmt::format("no run shows /{}/", claim.words);
+        if (claim.proofs.empty()) return fmt::format("no run shows /{}/", claim.words);
         const bool denied = finds(words, R"(\bno (error|rank has an error|rank reports an error|warning|complaint)|without an? error|nothing (has )?(crashed|fails)|not crashed|no call fails)");
         if (denied) {
-            if (finds(shown, "traceback|died of signal")) return "there are errors";
+            if (is_shown(shown, {"printed", "traceback"}) || is_shown(shown, {"run", "died of signal"}))
+                return "there are errors";
             continue;
         }
-        if (!finds(shown, claim.shown)) return fmt::format("/{}/ is not shown", claim.words);
+        const auto shows = [&](const Proof& proof) { return is_shown(shown, proof); };
+        if (std::none_of(claim.proofs.begin(), claim.proofs.end(), shows))
+            return fmt::format("/{}/ is not shown", claim.words);
     }
     static const std::regex counted(R"(\b(two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|sixteen|[0-9]+) (ranks?|processes|nodes?|workers|watchdogs|time-outs|machines))");
     for (std::sregex_iterator at(words.begin(), words.end(), counted), end; at != end; ++at) {
@@ -159,13 +311,19 @@ std::string unseen_in(const std::string& sentence, const std::string& shown, con
 }  // namespace
 
 std::vector<Unseen> find_unseen(const Lesson& lesson) {
-    const std::string shown = shown_by(lesson);
-    const std::set<int> counts = counts_in(shown);
+    const Shown shown = shown_by(lesson);
+    const std::set<int> counts = counts_in(lesson);
     std::vector<Unseen> unseen;
     for (const std::string& sentence : sentences_of(lesson.sees)) {
         if (const std::string why = unseen_in(sentence, shown, counts); !why.empty()) unseen.push_back({sentence, why});
     }
     return unseen;
+}
+
+std::vector<ClaimExample> claim_examples() {
+    std::vector<ClaimExample> examples;
+    for (const Claim& claim : claims()) examples.push_back(claim.example);
+    return examples;
 }
 
 }  // namespace deadrank::tests

@@ -484,6 +484,16 @@ class Observers(unittest.TestCase):
         said = [{k: one[k] for k in ("kind", "step")} for one in engine.ranks[0].records]
         self.assertEqual(said, [{"kind": "value.sample", "step": -1}, {"kind": "data.batch", "step": -1}])
 
+    def test_a_number_that_requires_a_gradient_is_told_without_a_warning(self):
+        engine = play(
+            BEGIN + "import deadrank\nlike = torch.ones(1, requires_grad=True) * 3\n"
+            "deadrank.check('sum', like, like)\ndeadrank.loss(like)\ndist.destroy_process_group()"
+        )
+        self.assertEqual([rank.code for rank in engine.ranks], [0, 0])
+        self.assertEqual(engine.output(0), "")
+        told = [one for one in engine.ranks[0].records if one.get("name") == "sum"]
+        self.assertEqual([(one["value"], one["expected"]) for one in told], [(3.0, 3.0)])
+
 
 if __name__ == "__main__":
     unittest.main()

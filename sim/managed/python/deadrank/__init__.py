@@ -116,6 +116,7 @@ def tell(kind, **fields):
 
 
 def number(value):
-    """nan and inf travel as the evidence writes them."""
-    value = float(value)
+    """nan and inf travel as the evidence writes them. torch warns, on the program's own output, about a tensor that
+    requires a gradient and becomes a number."""
+    value = float(value.detach() if hasattr(value, "detach") else value)
     return value if value - value == 0 else repr(value)
