@@ -406,7 +406,7 @@ TEST_F(DeviceExplore, AProgramThatDoesNotRepeatIsToldWithItsFirstDifference) {
     ManagedRunner lines = telling();
     const auto differs = trials.difference_of_two(runner, lines);
     ASSERT_TRUE(differs) << differs.error().text();
-    EXPECT_THAT(*differs, HasSubstr("at train.py:22 dist.all_reduce(torch.zeros(1 + int(drawn)))"));
+    EXPECT_THAT(*differs, HasSubstr("at train.py:21 dist.all_reduce(torch.zeros(1 + int(drawn)))"));
     EXPECT_THAT(*differs, testing::Not(HasSubstr("{"))) << "events are shown as words";
     settings_.command.argv.pop_back();
     ProgramTrials steady(plan_of(settings_.command, {1}), {});
