@@ -9,6 +9,7 @@
 #include "runners/backends/process/mpirun.h"
 #include "runners/extension/extension.h"
 #include "scenarios/format/fault_expression.h"
+#include "scenarios/model/kind_ids.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners::explore {
@@ -71,7 +72,7 @@ TEST_F(PythonApi, HasAConstructorForEachFaultOfALine) {
         kinds.insert(fault->kind);
     }
     for (const scenarios::FaultVerb& verb : scenarios::fault_verbs())
-        EXPECT_TRUE(kinds.contains(std::string(verb.kind))) << verb.example;
+        EXPECT_TRUE(kinds.contains(scenarios::id_of(verb.kind))) << verb.example;
 }
 
 TEST_F(PythonApi, IsDescribedOnAPageAndForTypeCheckers) {

@@ -104,15 +104,15 @@ bool has_placeholder(const fs::path& path) {
 // the root, beside the page, or a stage of the catalogue. A file may be named without its folder.
 bool is_dead(const Names& names, const fs::path& folder, const std::string& word) {
     if (!could_be_path(word) || is_elsewhere(word)) return false;
-    const fs::path path(word), catalog("scenarios/catalog");
+    const fs::path path(word), scenario_files("scenarios/catalog");
     const bool alone = word.find('/') == std::string::npos;
     const std::string first = path.begin()->generic_string();
     const bool begins_here = !alone && (is_path_in(names, first) || is_path_in(names, folder / first) ||
-                                        is_path_in(names, catalog / first));
+                                        is_path_in(names, scenario_files / first));
     if (!begins_here && !has_form_of_path(word)) return false;
     if (is_path_in(names, path) || is_path_in(names, folder / path)) return false;
     if (alone && matches_one(names.basenames, word)) return false;
-    return !has_placeholder(path) && !is_path_in(names, catalog / (word + ".toml"));
+    return !has_placeholder(path) && !is_path_in(names, scenario_files / (word + ".toml"));
 }
 
 // The target of a link, without the place in its page; empty for one that leads out of the repository.

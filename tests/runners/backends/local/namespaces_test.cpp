@@ -197,7 +197,7 @@ for end in (there, here):  # what is said after the break reaches nobody, and wh
 )";
     const auto answer = results::processes::run_bounded(
         {"python3", "-c", script, DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook"},
-        {.time = std::chrono::seconds(60)}, {}, {"DEADRANK_NETWORK=" + network->told(levers)});
+        {.time = std::chrono::seconds(60)}, {}, {"DEADRANK_NETWORK=" + network->places_of_ranks(levers)});
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_TRUE(answer->well()) << answer->err;
 }
