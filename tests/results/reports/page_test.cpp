@@ -96,7 +96,7 @@ TEST(ReportPage, TellsWhoWaitsForWhom) {
     EXPECT_EQ(waits["groups"][0]["ranks"], "3");
     EXPECT_EQ(waits["groups"][0]["says"], "exited (signal 9)");
     EXPECT_EQ(waits["groups"][1]["ranks"], "0-2,4-7");
-    EXPECT_EQ(waits["groups"][1]["says"], "all_reduce 2 of world");
+    EXPECT_EQ(waits["groups"][1]["says"], "all_reduce (operation 2 of world)");
     EXPECT_EQ(waits["arrows"].dump(), "[[1,0]]");
 }
 
