@@ -155,7 +155,7 @@ constexpr ListedWord all_words[] = {
      "An agent starts the ranks and looks at them every monitor_interval. When one has failed it sends "
      "SIGTERM "
      "to the others, SIGKILL 30s later, and starts the job again up to restarts_max times. After the last "
-     "attempt it lists the failed ranks of its node, those it ended among them; the first that it saw is the "
+     "attempt it lists the failed ranks of its node, those it ended among them; the first to fail is the "
      "root cause. The code of job.stop is 0, or 1 where a rank or a node failed for good. With "
      "nodes_min there is an agent on each node, and they go on with fewer."},
     {"launcher", "mpirun",

@@ -193,12 +193,13 @@ bool Launcher::end_attempt() {
         return false;
     }
     sleep_until_next_poll(settings.monitor_interval);
-    std::vector<SeenFailure> failures;
+    // A process that raises takes longer to end than the agent takes to look again; in virtual time it ends at once.
+    std::vector<SeenFailure> failures{{&failed, machine_.engine.now()}};
     note_failures(failed.node, failures);
     end_others();
     note_failures(failed.node, failures);
-    const std::string reason = fmt::format("rank {} failed", failures.front().process->id);
-    recorder.log(results::no_rank, 2, torchrun_failed_line(*failures.front().process));
+    const std::string reason = fmt::format("rank {} failed", failed.id);
+    recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
     if (may_start_again()) {
         restart_reason_ = reason;
         machine_.engine.sleep(start_again);
@@ -209,8 +210,7 @@ bool Launcher::end_attempt() {
     return false;
 }
 
-// As an agent polls its own children, by local rank: those that its SIGTERM ended have failed too. Of ranks 1
-// and 2 that failed between two polls, rank 1 comes first, whichever was first.
+// As an agent polls its own children, by local rank: those that its SIGTERM ended have failed too.
 void Launcher::note_failures(int node, std::vector<SeenFailure>& failures) {
     for (const Process& process : machine_.processes.all()) {
         const bool failed = !process.alive && !process.lost && process.exit_code != 0;

@@ -99,21 +99,21 @@ TEST(Torchrun, SignalsTheOthersBeforeItReports) {
     EXPECT_THAT(lines[6], HasSubstr("train.py FAILED")) << lines[6];
 }
 
-TEST(Torchrun, ListsTheRanksItEndedAndTheFirstThatItSawAsRootCause) {
+TEST(Torchrun, ListsTheRanksItEndedAndTheFirstToFailAsRootCause) {
     const Trial trial = play(launched_by(LauncherKind::torchrun, 4), wait_long, [](Cluster& cluster) {
         kill(2, 9)(cluster);
         kill(1, 6, 3s)(cluster);
     });
     const std::string report = launcher_lines(trial).back();
     EXPECT_THAT(report, HasSubstr("Failures:\n[1]:\n  time      : 2026-01-01_00:00:05\n  host      : node0\n"
-                                  "  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 1002)\n"));
+                                  "  rank      : 1 (local_rank: 1)\n  exitcode  : -6 (pid: 1001)\n"));
     EXPECT_THAT(report,
                 HasSubstr("[2]:\n  time      : 2026-01-01_00:00:05\n  host      : node0\n  rank      : 0"));
     EXPECT_THAT(report, HasSubstr("traceback : Signal 15 (SIGTERM) received by PID 1003"));
     EXPECT_THAT(
         report,
         HasSubstr("Root Cause (first observed failure):\n[0]:\n  time      : 2026-01-01_00:00:05\n"
-                  "  host      : node0\n  rank      : 1 (local_rank: 1)\n  exitcode  : -6 (pid: 1001)\n"));
+                  "  host      : node0\n  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 1002)\n"));
 }
 
 TEST(Torchrun, ReportsAfterTheLastAttemptAlone) {
