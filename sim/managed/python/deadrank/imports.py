@@ -35,7 +35,9 @@ def packages_of(script):
 
 
 def own_names(script):
-    """Names of modules that may stand beside a script, which come before installed ones."""
+    """Names of modules that may stand beside a script, which come before installed ones; none without a script."""
+    if not script:
+        return set()
     try:
         entries = list(os.scandir(os.path.dirname(os.path.realpath(script))))
     except OSError:
@@ -46,7 +48,7 @@ def own_names(script):
 
 def hidden_by(script):
     """Installed modules that a rank must not have before the program finds its own of that name."""
-    return {name for name in own_names(script) if script and name not in sys.modules and is_installed(name)}
+    return {name for name in own_names(script) if name not in sys.modules and is_installed(name)}
 
 
 def brings_in(name, words, unwanted):
